@@ -27,9 +27,10 @@ mutants:
 soak:
 	bash .ci/soak
 
-# SQLite through C: with the address sanitizer, statically with musl, and the tests of other drivers on ours. Each compiles
-# SQLite anew, some minutes in all; needs gcc and musl-tools.
+# SQLite through C: with the address sanitizer, statically with musl, the tests of other drivers on ours, and the publication
+# about it by a command with -race beside one without. Each compiles SQLite anew, some minutes in all; needs gcc and musl-tools.
 sqlite:
 	go test -asan -short ./sqlite/...
 	ASSAY_MUSL=1 go test -timeout 20m -run Musl -v ./sqlite
 	ASSAY_THEIRS=1 go test -timeout 20m -run Theirs -v ./sqlite/sqldriver
+	ASSAY_RACE=1 go test -timeout 20m -run BothBuilds -v ./cmd/assay

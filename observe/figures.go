@@ -91,16 +91,41 @@ type Store struct {
 	Foreign int64     `json:"foreign"`
 	Last    time.Time `json:"last_foreign,omitzero"`
 	Watched bool      `json:"watched"`
+
+	// Disk is what holds the store, at the time of the Figures; nil where the system does not count
+	// its flushes.
+	Disk *Disk `json:"disk,omitempty"`
 }
 
-// Figures returns what was counted until now. It looks at the store if the last look is older than
-// a second, and a second is long beside what a look takes.
+// Disk is what a disk did since the system began, for all programs: a sync of any engine ends in a
+// flush, but for those that share one.
+type Disk struct {
+	Name      string        `json:"name"`
+	Flushes   int64         `json:"flushes"`
+	FlushTime time.Duration `json:"flush_ns"`
+}
+
+// Since returns what d counts more than before, the same disk earlier; nil if it is another one, or
+// either is nil.
+func (d *Disk) Since(before *Disk) *Disk {
+	if d == nil || before == nil || d.Name != before.Name {
+		return nil
+	}
+	return &Disk{d.Name, d.Flushes - before.Flushes, d.FlushTime - before.FlushTime}
+}
+
+// Figures returns what was counted until now, by the engine too. It looks at the store's files if
+// the last look is older than a second, and a second is long beside what a look takes.
 func (o *Observer) Figures() Figures {
 	if o.sampler.due() {
 		o.look()
 	}
 	f := Figures{Program: program(), PID: os.Getpid(), At: time.Now()}
 	o.sampler.fill(&f)
+	if counted := o.sampler.counts(); counted != nil {
+		f.Counted = counted // as of f.At: what they differ between two looks is then a rate
+	}
+	f.Store.Disk = diskOf(f.Store.Path)
 	for i := range o.ops {
 		for d := range o.ops[i].counters {
 			if c := o.ops[i].counters[d].Load(); c != nil {
@@ -146,6 +171,7 @@ func (f Figures) Since(before Figures) Figures {
 	}
 	f.Interval = f.At.Sub(before.At)
 	f.SlowTotal -= before.SlowTotal
+	f.Store.Disk = f.Store.Disk.Since(before.Store.Disk)
 	f.Ops = append([]Op(nil), f.Ops...)
 	for i := range f.Ops {
 		for j := range before.Ops {

@@ -122,6 +122,29 @@ func TestEveryOperationIsCountedWithItsOutcome(t *testing.T) {
 	}
 }
 
+// TestWhatTheEngineCountsIsOfNow asks twice within the second in which the files are not looked at
+// again: syncs of two seconds, shown as those of one, would be twice as many.
+func TestWhatTheEngineCountsIsOfNow(t *testing.T) {
+	db, o := open(t, "pebble:"+t.TempDir()+"/db", &observe.Options{Every: -1})
+	syncs := func() int64 {
+		f := o.Figures()
+		i := slices.IndexFunc(f.Counted, func(one observe.Figure) bool { return one.Name == kv.Syncs })
+		if i < 0 {
+			t.Fatalf("no syncs in %+v", f.Counted)
+		}
+		return f.Counted[i].Value
+	}
+	before := syncs()
+	for range 5 {
+		if err := db.Put(t.Context(), kv.Synced, []byte("a"), []byte("b")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := syncs() - before; n < 4 { // Pebble counts the last one after its commit has returned
+		t.Errorf("%d syncs of 5 synced commits", n)
+	}
+}
+
 func TestNothingIsMissedOfManyAtOnce(t *testing.T) {
 	db, o := open(t, "pebble:"+t.TempDir()+"/db", nil)
 	const workers, each = 8, 200

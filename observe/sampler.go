@@ -97,6 +97,17 @@ func (s *sampler) fill(f *Figures) {
 	}
 }
 
+// counts returns what the engine counts now; nil where it tells nothing, or the store is not open.
+func (s *sampler) counts() []Figure {
+	s.mu.Lock()
+	db, closed := s.db, s.closed
+	s.mu.Unlock()
+	if db == nil || closed {
+		return nil
+	}
+	return db.Figures()
+}
+
 // look samples the store, and returns what somebody else did to it, "" if nothing was seen.
 func (s *sampler) look() (change string) {
 	s.looks.Lock()

@@ -87,9 +87,29 @@ func removeStale(path string) error {
 // mostJSON bounds what Fetch reads.
 const mostJSON = 64 << 20
 
+// patience is how long Fetch waits for a program that is there and does not answer.
+var patience = 10 * time.Second
+
 // Fetch asks a running program for its figures. The target is the URL of an Observer, "http://…",
-// or a socket of Listen. Where nobody answers the error is NoStore.
-func Fetch(ctx context.Context, target string) (f Figures, err error) {
+// or a socket of Listen. Where nobody listens the error is NoStore; where somebody does who gives
+// no answer for ten seconds, as a program that is stopped, it is Busy.
+func Fetch(ctx context.Context, target string) (Figures, error) {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	f, err := fetch(within, target)
+	switch {
+	case err == nil:
+		return f, nil
+	case ctx.Err() != nil:
+		return f, ctx.Err()
+	case within.Err() != nil:
+		return f, &kv.Error{Op: "watch", Path: target, Kind: kv.Busy, Err: fmt.Errorf("no answer within %v", patience),
+			Hint: "the program is there and stopped or stuck: look at it with ps, or kill -QUIT for what it does"}
+	}
+	return f, err
+}
+
+func fetch(ctx context.Context, target string) (f Figures, err error) {
 	client, url := http.DefaultClient, target
 	if !strings.HasPrefix(target, "http://") && !strings.HasPrefix(target, "https://") {
 		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -104,9 +124,6 @@ func Fetch(ctx context.Context, target string) (f Figures, err error) {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		if ctx.Err() != nil {
-			return f, ctx.Err()
-		}
 		return f, fetchError(target, kv.NoStore, err)
 	}
 	defer response.Body.Close()

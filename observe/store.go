@@ -82,7 +82,7 @@ func Outside(path string) (s Store, holders []Holder, mark uint64, err error) {
 	}
 	s.Path = path
 	mark = s.measure()
-	s.At = time.Now()
+	s.At, s.Disk = time.Now(), diskOf(path)
 	holders, err = holdersOf(s.roots())
 	return s, holders, mark, err
 }

@@ -29,6 +29,7 @@ import (
 type runFlags struct {
 	engines, durability, dir, out string
 	storage                       string
+	race                          string
 	proofs                        []string
 	budget                        time.Duration
 	precision                     percent
@@ -62,7 +63,9 @@ The data lies in a fresh folder under --dir while the run lasts, and is removed 
 result.json, samples.txt, which benchstat reads, and report.html, a page with charts. "assay compare" compares two of them.
 
 With --like-published it measures what five published comparisons measured, as they did and then with the same promise for
-both, and prints our ratios beside theirs. Arguments then name publications, by the workload that was made from them.`,
+both, and prints our ratios beside theirs. Arguments then name publications, by the workload that was made from them.
+One of them was built with -race, which slows Go and not C: --with-race names a binary of assay that is, and shows by it
+what that makes of the same work.`,
 		Example: `  assay run
   assay run hook events/append1,append100 --budget 5m
   assay run 'ycsb?records=100k&value=1000' --engines bbolt,pebble --durability synced --budget 10m
@@ -73,12 +76,17 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
   assay run events --storage hdd
   assay run examples/workloads/sessions.yaml
   assay run --like-published
+  go build -race -o assay-race ./cmd/assay && assay run --like-published queue --with-race ./assay-race
   assay run ycsb/A,C --even --budget 5m --out results/main
   assay run --json >result.json`,
 		ValidArgsFunction: completeWorkloads,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.published {
 				return a.runPublished(cmd, f, args)
+			}
+			if f.race != "" {
+				return usage(errors.New("--with-race is for --like-published alone"),
+					"what is built with -race is never ranked")
 			}
 			o, err := a.options(f, args, cmd.Flags().Changed("seed"), cmd.Flags().Changed("engines"))
 			if err != nil {
@@ -115,6 +123,8 @@ both, and prints our ratios beside theirs. Arguments then name publications, by 
 		"check the harness: compare every engine with itself and count the differences reported")
 	flags.BoolVar(&f.published, "like-published", false,
 		"measure what others published, as they did and at the same promise, and print ours beside theirs")
+	flags.StringVar(&f.race, "with-race", "",
+		"with --like-published: a binary of this program that was built with -race, for what was published so")
 	_ = cmd.RegisterFlagCompletionFunc("engines", a.completeEngines)
 	_ = cmd.RegisterFlagCompletionFunc("storage",
 		cobra.FixedCompletions(append([]string{"fast"}, strings.Split(models(), ", ")...),

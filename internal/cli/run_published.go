@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,16 +42,24 @@ func (a *app) runPublished(cmd *cobra.Command, f runFlags, args []string) error 
 	if err != nil {
 		return err
 	}
+	if f.race != "" {
+		if f.race, err = raceBuild(f.race); err != nil {
+			return err
+		}
+	}
 	if !cmd.Flags().Changed("budget") {
 		o.Budget = published.DefaultBudget(publications)
 	}
 	o.Command = append([]string{"assay", "run", "--like-published"}, args...)
 	o.Command = append(o.Command, "--budget", o.Budget.String(), "--seed", strconv.FormatUint(o.Seed, 10))
+	if f.race != "" {
+		o.Command = append(o.Command, "--with-race", "./"+filepath.Base(f.race))
+	}
 	dir, err := resultDir(f.out)
 	if err != nil {
 		return err
 	}
-	p := &publishedRun{app: a, options: o, dir: dir, publications: publications, started: time.Now()}
+	p := &publishedRun{app: a, options: o, race: f.race, dir: dir, publications: publications, started: time.Now()}
 	if err := p.run(cmd.Context()); err != nil {
 		return errors.Join(err, removeEmpty(dir))
 	}
@@ -68,6 +78,7 @@ func (a *app) runPublished(cmd *cobra.Command, f runFlags, args []string) error 
 type publishedRun struct {
 	*app
 	options      bench.Options // of every part
+	race         string        // the path of a binary that was built with -race; "" is none
 	dir          string
 	publications []published.Publication
 	started      time.Time
@@ -101,7 +112,7 @@ func (p *publishedRun) run(ctx context.Context) error {
 // part measures one part, unless ctx has ended, and keeps its result.
 func (p *publishedRun) part(ctx context.Context, publication published.Publication, part published.Part,
 	m published.Measured) (result.Part, error) {
-	out := result.Part{Name: part.Name, Engines: part.Engines, Work: part.Work}
+	out := result.Part{Name: part.Name, Engines: part.Engines, Work: part.Work, Race: part.Race}
 	o, err := p.partOptions(part, m)
 	if err != nil {
 		return out, err
@@ -109,6 +120,14 @@ func (p *publishedRun) part(ctx context.Context, publication published.Publicati
 	p.spent += part.Share
 	if out.Missing, out.Hint = unavailable(o); out.Missing != "" {
 		return out, nil
+	}
+	if part.Race {
+		if p.race == "" {
+			out.Missing, out.Hint = "no binary with -race was given", raceHint
+			return out, nil
+		}
+		o.Child, o.Helper = []string{p.race, childName}, []string{p.race, helperName}
+		o.Unranked = "built with -race"
 	}
 	if ctx.Err() != nil {
 		out.Missing = "the run was interrupted"
@@ -162,6 +181,28 @@ func (p *publishedRun) partOptions(part published.Part, m published.Measured) (b
 	ahead := published.DefaultBudget(p.publications) - p.spent
 	o.Budget = time.Duration(float64(left) * float64(part.Share) / float64(ahead))
 	return o, nil
+}
+
+// raceHint is how to have the parts of a publication that was built with -race.
+const raceHint = "go build -race -o assay-race ./cmd/assay, then --with-race ./assay-race"
+
+// raceBuild returns the whole path of a binary of this program that was built with -race.
+func raceBuild(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return "", usage(fmt.Errorf("--with-race: %w", err), "%s", raceHint)
+	}
+	if !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return "", usage(fmt.Errorf("%s was not built with -race", path), "%s", raceHint)
+	}
+	if own, ok := debug.ReadBuildInfo(); ok && strings.TrimSuffix(own.Path, ".test") != info.Path {
+		return "", usage(fmt.Errorf("%s is another program: %s", path, info.Path), "%s", raceHint)
+	}
+	return path, nil
 }
 
 // unavailable tells why a modelled disk cannot be had.

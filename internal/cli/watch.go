@@ -29,7 +29,7 @@ func (a *app) watchCommand() *cobra.Command {
 		Short: "See what a running program's store does",
 		Long: `Shows, every second, what the store of a running program does: how often its operations run and how
 long they take, waits for the turn and for locks, transactions that last, slow operations, size and log of the store,
-the engine's syncs, and commits of other processes.
+the engine's syncs, flushes of the disk (Linux), and commits of other processes.
 
 TARGET is a socket or URL at which the program serves an observe.Observer, or a store, by its path or URL. Beside a
 store lies the socket if the program called Listen(""). A store that no program serves is watched from outside: its
@@ -102,11 +102,17 @@ func watched(ctx context.Context, target string) (look func(context.Context) (gl
 			if path, err = kv.PathOf(target); err != nil {
 				return nil, usageError{err}
 			}
+			if path == "" {
+				return nil, usage(fmt.Errorf("%s names no file or folder", target), "for example: assay watch bbolt:app.db")
+			}
 		}
 	}
 	if socket := observe.SocketOf(path); isSocket(socket) {
-		if _, err := observe.Fetch(ctx, socket); err == nil {
+		switch _, err := observe.Fetch(ctx, socket); {
+		case err == nil:
 			return program(socket), nil
+		case ctx.Err() != nil || kv.KindOf(err) == kv.Busy:
+			return nil, err // somebody is there, who knows more than can be seen from outside
 		}
 	}
 	if _, err := os.Stat(path); err != nil {

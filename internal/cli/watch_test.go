@@ -135,6 +135,7 @@ func TestWatchRefusesWhatItCannotWatch(t *testing.T) {
 		{exitUsage, "--every 0s", []string{"watch", "a", "--every", "0s"}},
 		{exitFailed, "nothing is there", []string{"watch", filepath.Join(t.TempDir(), "none.db")}},
 		{exitUsage, "unknown engine", []string{"watch", "noengine:a"}},
+		{exitUsage, "bbolt: names no file or folder", []string{"watch", "bbolt:"}},
 		{exitFailed, "no store", []string{"watch", "http://127.0.0.1:1/"}},
 	} {
 		if status, _, errs := assay(t, c.args...); status != c.status || !strings.Contains(errs, c.text) {
@@ -227,6 +228,47 @@ func TestWatchGoesOnWhenTheProgramIsGone(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_, _ = db, o
+}
+
+// TestWatchTellsOfTheDisk shows flushes where there is a look before: since the system began there
+// were any number.
+func TestWatchTellsOfTheDisk(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	store := func(seconds int, disk *observe.Disk) observe.Store {
+		return observe.Store{Path: "/data/app.db", At: at.Add(time.Duration(seconds) * time.Second), Disk: disk,
+			Size: kv.Size{Allocated: 4096, Files: 1}}
+	}
+	served := func(s observe.Store) glance {
+		return glance{Figures: &observe.Figures{PID: 7, Opened: at, At: s.At, Store: s}}
+	}
+	outside := func(s observe.Store) glance { return glance{Store: s} }
+	first := &observe.Disk{Name: "vda", Flushes: 1000, FlushTime: time.Second}
+	for _, c := range []struct {
+		now  *observe.Disk
+		want string // "" is that there is no such line
+	}{
+		{&observe.Disk{Name: "vda", Flushes: 1600, FlushTime: 1300 * time.Millisecond},
+			"disk     vda: 300 flushes/s of 500µs, by all programs"},
+		{first, "disk     vda: 0 flushes/s, by all programs"},
+		{&observe.Disk{Name: "vdb", Flushes: 1600}, ""},
+		{nil, ""},
+	} {
+		for name, look := range map[string]func(observe.Store) glance{"served": served, "from outside": outside} {
+			before, now := look(store(0, first)), look(store(2, c.now))
+			found := ""
+			for _, l := range screen(now, before, 0) {
+				if strings.HasPrefix(l.text, "disk ") {
+					found = l.text
+				}
+			}
+			if found != c.want {
+				t.Errorf("%s, %+v: got %q, want %q", name, c.now, found, c.want)
+			}
+			if text := fmt.Sprint(screen(now, glance{}, 0)); strings.Contains(text, "flushes") {
+				t.Errorf("%s: the first look tells of flushes since the system began: %s", name, text)
+			}
+		}
+	}
 }
 
 // observeNothing asks where nobody answers.

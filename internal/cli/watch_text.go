@@ -62,7 +62,7 @@ func clearing(w io.Writer) string {
 // was opened.
 func screen(now, before glance, width int) (lines []line) {
 	if now.Figures == nil {
-		lines = outsideLines(now)
+		lines = outsideLines(now, before)
 	} else {
 		f, per := interval(now, before)
 		lines = append(lines, headLines(f)...)
@@ -187,11 +187,26 @@ func storeLines(f observe.Figures, per float64) []line {
 	if text := countedText(f, per); text != "" {
 		lines = append(lines, line{plain, "engine   " + text})
 	}
+	if f.Interval > 0 {
+		lines = append(lines, diskLines(s.Disk, per)...)
+	}
 	if s.Foreign > 0 {
 		lines = append(lines, line{bad, fmt.Sprintf("others   another process changed the store: seen %s, the last time at %s",
 			count(s.Foreign, "time"), clock(s.Last))})
 	}
 	return lines
+}
+
+// diskLines tell of d in so many seconds: how often any program had it flushed.
+func diskLines(d *observe.Disk, seconds float64) []line {
+	if d == nil {
+		return nil
+	}
+	text := fmt.Sprintf("disk     %s: %s flushes/s", d.Name, rate(d.Flushes, seconds))
+	if d.Flushes > 0 {
+		text += " of " + threeDigits(d.FlushTime/time.Duration(d.Flushes))
+	}
+	return []line{{plain, text + ", by all programs"}}
 }
 
 func sizeText(s observe.Store) string {
@@ -263,7 +278,7 @@ func slowLines(f observe.Figures) (lines []line) {
 }
 
 // outsideLines show a store that no program tells of.
-func outsideLines(v glance) []line {
+func outsideLines(v, before glance) []line {
 	s := v.Store
 	lines := []line{{title, s.Path}, {faint, "from outside, as no program serves its figures  " + clock(s.At)}, {},
 		{plain, sizeText(s)}}
@@ -275,6 +290,9 @@ func outsideLines(v glance) []line {
 			clock(s.Last))})
 	case s.Watched:
 		lines = append(lines, line{plain, "changed  not since it is watched"})
+	}
+	if took := s.At.Sub(before.Store.At).Seconds(); took > 0 {
+		lines = append(lines, diskLines(s.Disk.Since(before.Store.Disk), took)...)
 	}
 	for _, h := range v.Holders {
 		kind := "shared"

@@ -7,6 +7,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,7 @@ type Options struct {
 	// Child is the command that runs Child in a new process, Helper the one that runs
 	// workload.Helper.
 	Child, Helper []string
+	Unranked      string // why timings of Child mean nothing: "built with -race"; of this binary's own they are known
 
 	Proofs result.Proofs // say of each promise whether it was proved
 	// runs that were kept, the newest first: they tell before the start what a run needs
@@ -181,6 +183,7 @@ type childKey struct {
 func (r *runner) describe() error {
 	env, warnings := result.CurrentEnvironment(r.data, r.modules())
 	env.Networks = networks(r.Entries)
+	env.Unranked = cmp.Or(env.Unranked, r.Unranked)
 	if r.storage != nil {
 		env.Storage = r.Storage.String()
 	}

@@ -30,6 +30,9 @@ func (p Publication) Lines(m Measured) []result.Line {
 		l.Published = m.measurement(p, c.published)
 		l.Matched = m.measurement(p, c.matched)
 		l.Also = m.measurement(p, c.also)
+		if l.Race = m.measurement(p, c.race); l.Race != nil && l.Race.Missing != "" {
+			l.Race = nil // its part says why
+		}
 		if l.Also != nil && (l.Also.Missing != "" || l.Published != nil && l.Published.What == l.Also.What) {
 			l.Also = nil
 		}

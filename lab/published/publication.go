@@ -31,6 +31,7 @@ type Part struct {
 	Forms   map[string][]string // by engine, those in which it takes part; nil is all
 	Classes []kv.Durability     // nil is all
 	Storage string              // the name of a modelled disk; "" is the disk of --dir
+	Race    bool                // the work is done by a binary that was built with -race
 	Share   time.Duration       // of the time, if the whole takes DefaultBudget
 }
 
@@ -40,6 +41,7 @@ type claim struct {
 	baseline  string // the row that it is compared with, if it has no baseline of its own
 	published pair
 	matched   pair
+	race      pair // as published, by a binary that was built with -race
 	also      pair
 	why       string // one line
 }

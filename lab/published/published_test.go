@@ -9,6 +9,7 @@ import (
 	_ "github.com/assaydb/assay/engines/pebblekv"
 	_ "github.com/assaydb/assay/engines/sqlitekv"
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
@@ -48,7 +49,7 @@ func TestEveryRowHasAClaimAndEveryClaimARow(t *testing.T) {
 func TestEveryPairIsMeasured(t *testing.T) {
 	for _, p := range All() {
 		for _, c := range p.claims {
-			pairs := []pair{c.published, c.matched, c.also}
+			pairs := []pair{c.published, c.matched, c.race, c.also}
 			if c.published.nearest != nil {
 				pairs = append(pairs, *c.published.nearest, *c.matched.nearest)
 			}
@@ -93,6 +94,10 @@ func checkPair(t *testing.T, p Publication, c claim, pair pair) {
 		contender, err := stats.ParseContender(name)
 		if err != nil {
 			t.Errorf("%s %s: %v", p.Name, c.row, err)
+		}
+		if _, cgo := driver.Lookup("sqlite-c"); !cgo && strings.HasPrefix(contender.Name, "sqlite-c/") {
+			t.Logf("NOT TESTED: %s %s: %s: this binary has no SQLite in C", p.Name, c.row, contender.Name)
+			continue
 		}
 		if !slices.Contains(known, contender.Name) {
 			t.Errorf("%s %s: %s is not in part %s at %s, which has %v", p.Name, c.row, contender.Name, pair.part,
@@ -252,6 +257,27 @@ func TestALineOfAMissingEngineShowsTheNearestAndHowToGetIt(t *testing.T) {
 	if l.Published.Ratio == nil || l.Published.What == "" || !strings.Contains(l.Published.Hint, "build with cgo") ||
 		l.Outcome != "" {
 		t.Errorf("%+v", l.Published)
+	}
+}
+
+// TestARowHasBothBuildsSideBySide: the work of the queue publication, by this repository's driver
+// and by pure Go SQLite, each by a binary with -race and by one without.
+func TestARowHasBothBuildsSideBySide(t *testing.T) {
+	p := queue()
+	plain := map[string]float64{"sqlite-c/published-sqldriver": 1e3, "sqlite/published": 1.5e3}
+	m := Measured{Runs: map[string]*result.Run{"published": run("cycle", "", "flushed", plain)}}
+	if l := line(t, p.Lines(m), "sqlite-cgo", "cycle"); l.Race != nil || l.Published.Missing != "" {
+		t.Errorf("without a binary with -race: %+v, %+v", l.Published, l.Race)
+	}
+	m.Runs["race"] = run("cycle", "", "flushed",
+		map[string]float64{"sqlite-c/published-sqldriver": 2e3, "sqlite/published": 9e3})
+	l := line(t, p.Lines(m), "sqlite-cgo", "cycle")
+	if got := l.Published.Ratio.Mid; got < 1.49 || got > 1.51 || l.Outcome != result.Less {
+		t.Errorf("without -race: ratio %v, outcome %q, want 1.5 and %q", got, l.Outcome, result.Less)
+	}
+	if l.Race == nil || l.Race.Ratio.Mid < 4.49 || l.Race.Ratio.Mid > 4.51 || l.Race.Second == nil ||
+		l.Race.First.NS.Mid < 1.9e3 || l.Race.Second.NS.Mid < 8e3 {
+		t.Errorf("with -race: %+v, want 4.5, and the times of both", l.Race)
 	}
 }
 

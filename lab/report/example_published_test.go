@@ -58,6 +58,7 @@ func examplePublished() *result.Published {
 			{Name: "queue", System: "squeueHA", Summary: "SQLite through C", Setup: "Published: an own driver.",
 				Parts: []result.Part{
 					{Name: "published", Engines: []string{"sqlite-c", "sqlite"}, Work: []string{"queue/publish"}},
+					{Name: "race", Engines: []string{"sqlite-c", "sqlite"}, Work: []string{"queue/publish"}, Race: true},
 					{Name: "slow", Engines: []string{"bbolt"}, Work: []string{"feed/append"}, Missing: "no /dev/fuse",
 						Hint: "load the module fuse"},
 				},
@@ -65,7 +66,9 @@ func examplePublished() *result.Published {
 					{Engine: "sqlite-cgo", Operation: "publish", Why: "-race",
 						Figure: result.Figure{Value: 7.265, Unit: "us", Baseline: "sqlite-modernc", Against: 15.3,
 							Ratio: ptr(2.1)},
-						Published: nearest, Matched: &result.Measurement{Part: "slow", Missing: "not measured"}},
+						Published: nearest, Matched: &result.Measurement{Part: "slow", Missing: "not measured"},
+						Race: pair(timed("sqlite-c/published-sqldriver", flushed, 7e4),
+							timed("sqlite/published", flushed, 3e5), 12)},
 					{Engine: "badger-zstd", Operation: "size", Outcome: result.Agrees, Why: "pages are half full",
 						Figure: result.Figure{Value: 0.3, Unit: "rel", Baseline: "bbolt", Against: 1,
 							Ratio: ptr(3.33)},

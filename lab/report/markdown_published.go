@@ -55,6 +55,9 @@ func publicationMarkdown(b *strings.Builder, p result.Publication) {
 	for _, l := range p.Lines {
 		figure := figureText(l.Figure, l.Engine)
 		why := whyText(l)
+		if l.Race != nil {
+			why += "<br>Built with -race: **" + ourRatio(l.Race) + "** " + measurementText(l.Race)
+		}
 		if l.Also != nil {
 			why += "<br>Also: **" + ourRatio(l.Also) + "** " + measurementText(l.Also)
 		}

@@ -73,6 +73,9 @@ func partNotes(part result.Part) string {
 	if part.Storage != "" {
 		text += "; modelled disk " + part.Storage
 	}
+	if part.Race {
+		text += "; built with -race"
+	}
 	if part.Failures > 0 {
 		text += fmt.Sprintf("; %s failed", countOf(part.Failures, "measurement"))
 	}
@@ -97,6 +100,9 @@ func lineNotes(l result.Line) []lineNote {
 		if m.Measurement != nil {
 			notes = append(notes, lineNote{m.label, measurementText(m.Measurement)})
 		}
+	}
+	if l.Race != nil {
+		notes = append(notes, lineNote{"with -race:", ourRatio(l.Race) + " " + measurementText(l.Race)})
 	}
 	if l.Also != nil {
 		notes = append(notes, lineNote{"also:", ourRatio(l.Also) + " " + measurementText(l.Also)})

@@ -38,6 +38,7 @@ type Part struct {
 	Engines  []string      `json:"engines"` // as --engines takes them
 	Work     []string      `json:"work"`    // as assay run takes it
 	Storage  string        `json:"storage,omitempty"`
+	Race     bool          `json:"race,omitempty"` // by a binary that was built with -race
 	Took     time.Duration `json:"took_ns"`
 	Failures int           `json:"failures,omitempty"` // operations that failed
 	Missing  string        `json:"missing,omitempty"`  // why it was not run
@@ -52,6 +53,7 @@ type Line struct {
 	Figure    Figure       `json:"figure"`
 	Published *Measurement `json:"published,omitempty"` // ours, in the published setting
 	Matched   *Measurement `json:"matched,omitempty"`   // ours, in the right form with the same promise for both; nil if there is no other than the published
+	Race      *Measurement `json:"race,omitempty"`      // ours in the published setting, by a binary that was built with -race
 	Also      *Measurement `json:"also,omitempty"`      // what else is worth knowing
 	Outcome   string       `json:"outcome,omitempty"`   // how our ratio in the published setting compares: one of the Outcome constants
 	Why       string       `json:"why"`                 // one line: why they differ

@@ -33,6 +33,7 @@ type Collector struct {
 	slow, running, oldest                 *prometheus.Desc
 	size, files, log, foreign, figure     *prometheus.Desc
 	syncs, syncTime, checkpoints, compact *prometheus.Desc
+	flushes, flushTime                    *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -63,13 +64,16 @@ func NewCollector(store string, o *observe.Observer) *Collector {
 		syncTime:    desc("sync_seconds_total", "What they took."),
 		checkpoints: desc("checkpoints_total", "Times that the log began anew."),
 		compact:     desc("compactions_total", "Rewritings of data that is in its place."),
+		flushes:     desc("disk_flushes_total", "Flushes of the disk that holds the store, by all programs.", "disk"),
+		flushTime:   desc("disk_flush_seconds_total", "What they took.", "disk"),
 	}
 }
 
 // Describe sends the descriptions of all metrics.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.latency, c.runs, c.failures, c.pairs, c.bytes, c.slow, c.running, c.oldest,
-		c.size, c.files, c.log, c.foreign, c.figure, c.syncs, c.syncTime, c.checkpoints, c.compact} {
+		c.size, c.files, c.log, c.foreign, c.figure, c.syncs, c.syncTime, c.checkpoints, c.compact, c.flushes,
+		c.flushTime} {
 		to <- d
 	}
 }
@@ -112,6 +116,10 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	gauge(c.log, float64(f.Store.Log))
 	if f.Store.Watched {
 		counter(c.foreign, float64(f.Store.Foreign))
+	}
+	if d := f.Store.Disk; d != nil {
+		counter(c.flushes, float64(d.Flushes), d.Name)
+		counter(c.flushTime, d.FlushTime.Seconds(), d.Name)
 	}
 	for _, n := range f.Counted {
 		switch n.Name {

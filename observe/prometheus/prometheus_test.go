@@ -38,8 +38,9 @@ func work(t *testing.T) *observe.Observer {
 }
 
 func TestARegistryCollectsWhatWasCounted(t *testing.T) {
+	o := work(t)
 	r := prometheus.NewPedanticRegistry() // which refuses what contradicts itself
-	if err := r.Register(metrics.NewCollector("app", work(t))); err != nil {
+	if err := r.Register(metrics.NewCollector("app", o)); err != nil {
 		t.Fatal(err)
 	}
 	families, err := r.Gather()
@@ -81,6 +82,11 @@ func TestARegistryCollectsWhatWasCounted(t *testing.T) {
 	for _, name := range []string{"assay_store_bytes", "assay_store_files", "assay_store_log_bytes"} {
 		if n := find(name).GetGauge().GetValue(); n <= 0 {
 			t.Errorf("%s is %v", name, n)
+		}
+	}
+	if d := o.Figures().Store.Disk; d != nil {
+		if n := find("assay_disk_flushes_total", "disk", d.Name).GetCounter().GetValue(); n < 1 {
+			t.Errorf("%v flushes of a disk that has some", n)
 		}
 	}
 	problems, err := promlint.NewWithMetricFamilies(families).Lint()
