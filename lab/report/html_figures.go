@@ -18,6 +18,7 @@ type htmlFigure struct {
 	Alone        string    // its title in a file of its own, where that says more
 	Chart        string    // an element of the page
 	Legend       []htmlKey // where the chart does not name its colours
+	Notes        []string  // what a reader of the chart must know
 	How, Command string
 	Promise      string // where the figure is of one, and its section of several
 	Table        htmlTable

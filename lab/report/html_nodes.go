@@ -177,6 +177,7 @@ func (f htmlFigure) node() g.Node {
 				return g.Group{h.Span(h.Data("engine", k.Engine), k.swatch()), g.Text(" ")}
 			}))
 		}),
+		g.Map(f.Notes, dim),
 		h.Details(h.Summary(g.Text("Table, how to read it, and the command")), h.P(g.Text(f.How)), f.Table.node(),
 			h.P(g.Text("Again: "), h.Code(g.Text(f.Command)))))
 }
