@@ -69,6 +69,7 @@ func (p *htmlPage) verdictNodes() g.Node {
 		with(len(p.Verdicts) > 0, func() g.Node {
 			return h.Div(h.Class("verdicts"), g.Map(p.Verdicts, htmlVerdict.node))
 		}),
+		with(p.Reading != "", func() g.Node { return dim(p.Reading) }),
 		g.Map(p.Doubts, func(n htmlNote) g.Node { return n.node("doubt") }))
 }
 

@@ -124,6 +124,29 @@ func TestThePageSaysWhatTheScreenSays(t *testing.T) {
 	}
 }
 
+// TestTheFirstScreenSaysWhatItsWordsMean holds that a reader need not look for the legend.
+func TestTheFirstScreenSaysWhatItsWordsMean(t *testing.T) {
+	first, _, _ := strings.Cut(htmlOf(t, realRun(t)), "<form")
+	for _, want := range []string{"synced, intact: survives power loss", "how many times as long", "for sure is 95 % sure"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("the first screen does not say %q", want)
+		}
+	}
+}
+
+// TestAnEngineThatHasNoLineIsNamed holds that no engine leaves a chart without a word.
+func TestAnEngineThatHasNoLineIsNamed(t *testing.T) {
+	run := exampleRun()
+	for i := range run.Cells {
+		if c := &run.Cells[i]; c.Engine == "bbolt" && c.Latency != nil {
+			c.Latency = &result.Latency{P50: c.Latency.P50, Max: c.Latency.Max}
+		}
+	}
+	if want := "<p class=\"dim\">Too few operations for percentiles: bbolt</p>"; !strings.Contains(htmlOf(t, run), want) {
+		t.Errorf("the page lacks %s", want)
+	}
+}
+
 func TestAProofAloneHasAPage(t *testing.T) {
 	shipped, err := result.Shipped()
 	if err != nil {
