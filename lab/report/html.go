@@ -244,7 +244,8 @@ func reading(all []matrix) string {
 			said = append(said, title)
 		}
 	}
-	said = append(said, "behind another engine, 1.7x [1.3–2.4] is how many times as long that takes, with the 95 % interval",
+	said = append(said,
+		"behind another engine, 1.7x [1.3–2.4] is how many times as long that takes, with the 95 % interval",
 		"for sure is 95 % sure, open is not decided")
 	return strings.Join(said, " · ")
 }
