@@ -134,9 +134,9 @@ func asRecorded(t *replay.Trace, pace string) string {
 	checked, whole := t.Checked(pace)
 	text := fmt.Sprintf("Every read on every engine was as recorded: %s in each pass", plural(t.Reads, "read"))
 	if t.Compared < t.Reads {
-		text = fmt.Sprintf("On every engine %s of %s in each pass were as recorded; the others, which have no one answer, were %s",
-			report.Grouped(t.Compared), plural(t.Reads, "read"),
-			map[bool]string{true: "alike on all", false: "not compared"}[checked == t.Reads])
+		others := map[bool]string{true: "alike on all", false: "not compared"}[checked == t.Reads]
+		text = fmt.Sprintf("On every engine %s of %s in each pass were as recorded; the others, which have no one answer, "+
+			"were %s", report.Grouped(t.Compared), plural(t.Reads, "read"), others)
 	}
 	if !whole {
 		return text + ". The store in the end was not compared: commits at the same time wrote the same keys."
