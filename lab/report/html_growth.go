@@ -247,12 +247,13 @@ func (m *missingPoints) add(at string, c *result.Cell) {
 	(*m)[i].names = append((*m)[i].names, c.Name())
 }
 
-// text returns a sentence for the numbers that the same contenders lack for the same reason: "Not at
-// 1M, 10M: bbolt, sqlite: no time was left for it".
+// text returns a sentence for the numbers that the same contenders lack for the same reason: "Not
+// at 1M, 10M: bbolt, sqlite: no time was left for it".
 func (m missingPoints) text() (all []string) {
 	var merged missingPoints
 	for _, p := range m {
-		i := slices.IndexFunc(merged, func(o missingPoint) bool { return o.why == p.why && slices.Equal(o.names, p.names) })
+		same := func(o missingPoint) bool { return o.why == p.why && slices.Equal(o.names, p.names) }
+		i := slices.IndexFunc(merged, same)
 		if i < 0 {
 			merged = append(merged, p)
 		} else {
