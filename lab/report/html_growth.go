@@ -155,8 +155,8 @@ func (f *figures) growthFigures() ([]htmlFigure, error) {
 	return all, nil
 }
 
-// opened returns which growths tell of opening: of those of one workload by one number, the one that
-// has the most points.
+// opened returns which growths tell of opening: of those of one workload by one number, the one
+// that has the most points.
 func (f *figures) opened(all []growth) map[int]bool {
 	most := map[string]int{}
 	for i, g := range all {

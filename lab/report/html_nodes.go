@@ -22,7 +22,8 @@ func (p *htmlPage) document() g.Node {
 			h.Meta(g.Attr("http-equiv", "Content-Security-Policy"), h.Content(policy)),
 			h.Link(h.Rel("icon"), h.Href("data:,")), // or a browser asks for one
 			h.TitleEl(g.Text(p.Title)),
-			h.StyleEl(g.Raw(htmlStyle+dataColors()))),
+			h.StyleEl(g.Raw(htmlStyle+dataColors())),
+			h.NoScript(h.StyleEl(g.Raw(".filters, .screen { display: none }")))), // boxes that do nothing
 		h.Body(p.verdictNodes(), p.filterNodes(),
 			h.Main(p.answerNodes(), p.sectionNodes(), p.growthNodes(), p.costNodes(), p.Proof.nodes(), p.allNodes(),
 				p.whereNodes()),

@@ -71,6 +71,14 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 	}
 }
 
+// TestNothingIsOfferedThatNeedsAScript holds that who has no JavaScript sees no boxes that do
+// nothing.
+func TestNothingIsOfferedThatNeedsAScript(t *testing.T) {
+	if want := "<noscript><style>.filters, .screen { display: none }</style></noscript></head>"; !strings.Contains(htmlOf(t, realRun(t)), want) {
+		t.Errorf("the page lacks %s", want)
+	}
+}
+
 func TestThePageLinksToWhatItHas(t *testing.T) {
 	for _, run := range []*result.Run{realRun(t), exampleRun(), growingRun()} {
 		page := htmlOf(t, run)
