@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/workload/schema"
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
@@ -412,6 +413,35 @@ func TestAWrongFileSaysWhere(t *testing.T) {
 				t.Errorf("got  %v\nhint %s\nwant %s\nhint %s", err, kv.HintOf(err), c.where, c.hint)
 			}
 		})
+	}
+}
+
+// TestThePageTellsOfEveryField holds docs/workload.md to the schema.
+func TestThePageTellsOfEveryField(t *testing.T) {
+	page, err := os.ReadFile("../../docs/workload.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := compiled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, fields := range map[string]map[string]*schema.Schema{"": s.Properties,
+		"stores.NAME.": s.Defs["store"].Properties, "operations[].": s.Defs["operation"].Properties} {
+		for name, field := range fields {
+			text := "`" + at + name
+			switch name { // whose own fields have rows
+			case "operations":
+				text += "[]."
+			case "stores", "keys", "values":
+				text += "."
+			default:
+				text += "`"
+			}
+			if !strings.Contains(string(page), text) {
+				t.Errorf("the page has no row of %s%s: %s", at, name, field.Description)
+			}
+		}
 	}
 }
 
