@@ -245,8 +245,8 @@ func reading(all []matrix) string {
 		}
 	}
 	said = append(said,
-		"behind another engine, 1.7x [1.3–2.4] is how many times as long that takes, with the 95 % interval",
-		"for sure is 95 % sure, open is not decided")
+		"1.7x [1.3–2.4]: an engine takes 1.7 times as long, with the 95 % interval",
+		"for sure: 95 % sure", "open: not decided")
 	return strings.Join(said, " · ")
 }
 

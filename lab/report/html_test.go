@@ -135,7 +135,7 @@ func TestThePageSaysWhatTheScreenSays(t *testing.T) {
 // TestTheFirstScreenSaysWhatItsWordsMean holds that a reader need not look for the legend.
 func TestTheFirstScreenSaysWhatItsWordsMean(t *testing.T) {
 	first, _, _ := strings.Cut(htmlOf(t, realRun(t)), "<form")
-	for _, want := range []string{"synced, intact: survives power loss", "how many times as long", "for sure is 95 % sure"} {
+	for _, want := range []string{"synced, intact: survives power loss", "takes 1.7 times as long", "for sure: 95 % sure"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("the first screen does not say %q", want)
 		}
