@@ -77,7 +77,7 @@ func (p *htmlPage) verdictNodes() g.Node {
 // node is a paragraph that ends in the command, if there is one.
 func (n htmlNote) node(class string) g.Node {
 	return h.P(h.Class(class), g.Text(n.Text), with(n.Command != "",
-		func() g.Node { return g.Group{g.Text(" → "), h.Code(g.Text(n.Command))} }))
+		func() g.Node { return g.Group{g.Text(" → "), h.Code(broken(n.Command))} }))
 }
 
 func (v htmlVerdict) node() g.Node {
@@ -181,7 +181,7 @@ func (f htmlFigure) node() g.Node {
 		}),
 		g.Map(f.Notes, dim),
 		h.Details(h.Summary(g.Text("Table, how to read it, and the command")), h.P(g.Text(f.How)), f.Table.node(),
-			h.P(g.Text("Again: "), h.Code(g.Text(f.Command)))))
+			h.P(g.Text("Again: "), h.Code(broken(f.Command)))))
 }
 
 // nodes is what promises survived; nothing of nil.

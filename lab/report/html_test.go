@@ -155,6 +155,24 @@ func TestAnEngineThatHasNoLineIsNamed(t *testing.T) {
 	}
 }
 
+// TestAStarIsExplained holds that the promises beside operations say what they lack.
+func TestAStarIsExplained(t *testing.T) {
+	const said = "* power loss may damage the store"
+	if page := htmlOf(t, realRun(t)); !strings.Contains(page, ">hook put, flushed*<") || !strings.Contains(page, said) {
+		t.Error("an operation has a star, and nothing says what that means")
+	}
+	if strings.Contains(htmlOf(t, defaultRun(t)), said) {
+		t.Error("a star is explained that is not there")
+	}
+}
+
+// TestACommandIsBrokenBetweenWords holds that no line ends within a flag.
+func TestACommandIsBrokenBetweenWords(t *testing.T) {
+	if want := `<span class="whole">--budget</span> 5m</code>`; !strings.Contains(htmlOf(t, defaultRun(t)), want) {
+		t.Errorf("the page lacks %s", want)
+	}
+}
+
 func TestAProofAloneHasAPage(t *testing.T) {
 	shipped, err := result.Shipped()
 	if err != nil {
