@@ -23,8 +23,8 @@ const (
 // Paces are the operations, the usual one first.
 var Paces = []string{Flat, Recorded, Together}
 
-// Checked returns what a pass is held to at a pace: how many reads, and whether the store in the end
-// is, too.
+// Checked returns what a pass is held to at a pace: how many reads, and whether the store in the
+// end is, too.
 func (t *Trace) Checked(pace string) (reads int, whole bool) {
 	if pace == Together {
 		return t.Compared, !t.contested
