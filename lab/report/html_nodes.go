@@ -202,7 +202,8 @@ func (p *htmlProof) nodes() g.Node {
 func (p *htmlPage) allNodes() g.Node {
 	return with(len(p.All.Rows) > 0, func() g.Node {
 		if p.AllTitle != "" {
-			return h.Section(h.ID("beside"), h.H2(g.Text(p.AllTitle)), dim(p.AllHow), p.All.node())
+			return h.Section(h.ID("beside"), h.H2(g.Text(p.AllTitle)),
+				h.P(h.Class("dim"), g.Text(p.AllHow), h.Span(h.Class("screen"), g.Text(" A heading sorts."))), p.All.node())
 		}
 		return h.Section(h.ID("figures"), h.H2(g.Text("All figures")), p.All.node(),
 			h.P(h.Class("dim"), g.Text("Empty is not measured. The same as a file: "),
