@@ -130,7 +130,8 @@ func TestAnotherFormIsNoOtherEngine(t *testing.T) {
 			engine, form, _ := strings.Cut(name, "/")
 			key := besideKey{operation: "hook get", promise: "reads", label: "read", engine: name}
 			b.keys = append(b.keys, key)
-			b.of[key] = map[string]besideRow{all[i].Name: {&row{cell: &result.Cell{Engine: engine, Form: form}}, fastest}}
+			c := &result.Cell{Engine: engine, Form: form}
+			b.of[key] = map[string]besideRow{all[i].Name: {&row{cell: c}, fastest}}
 		}
 		return b.differences(all)
 	}
