@@ -50,10 +50,7 @@ func broken(text string) g.Node {
 	for word := range strings.SplitAfterSeq(text, " ") {
 		switch {
 		case strings.Contains(word, "–"), strings.HasPrefix(word, "--"):
-			all = append(all, h.Span(h.Class("whole"), g.Text(strings.TrimSuffix(word, " "))))
-			if strings.HasSuffix(word, " ") {
-				all = append(all, g.Text(" "))
-			}
+			all = append(all, unbroken(word))
 		default:
 			for part := range strings.SplitAfterSeq(word, "/") {
 				all = append(all, g.Text(part), g.If(strings.HasSuffix(part, "/"), h.Wbr()))
@@ -61,6 +58,25 @@ func broken(text string) g.Node {
 		}
 	}
 	return all
+}
+
+// typed returns a command of which flags are not broken.
+func typed(command string) g.Node {
+	var all g.Group
+	for word := range strings.SplitAfterSeq(command, " ") {
+		if strings.HasPrefix(word, "--") {
+			all = append(all, unbroken(word))
+		} else {
+			all = append(all, g.Text(word))
+		}
+	}
+	return all
+}
+
+// unbroken returns a word that stays on one line, and the space behind it.
+func unbroken(word string) g.Node {
+	alone := strings.TrimSuffix(word, " ")
+	return g.Group{h.Span(h.Class("whole"), g.Text(alone)), g.Text(word[len(alone):])}
 }
 
 // verdictNodes is the first screen: what was found, in words.
@@ -77,7 +93,7 @@ func (p *htmlPage) verdictNodes() g.Node {
 // node is a paragraph that ends in the command, if there is one.
 func (n htmlNote) node(class string) g.Node {
 	return h.P(h.Class(class), g.Text(n.Text), with(n.Command != "",
-		func() g.Node { return g.Group{g.Text(" → "), h.Code(broken(n.Command))} }))
+		func() g.Node { return g.Group{g.Text(" → "), h.Code(typed(n.Command))} }))
 }
 
 func (v htmlVerdict) node() g.Node {
@@ -181,7 +197,7 @@ func (f htmlFigure) node() g.Node {
 		}),
 		g.Map(f.Notes, dim),
 		h.Details(h.Summary(g.Text("Table, how to read it, and the command")), h.P(g.Text(f.How)), f.Table.node(),
-			h.P(g.Text("Again: "), h.Code(broken(f.Command)))))
+			h.P(g.Text("Again: "), h.Code(typed(f.Command)))))
 }
 
 // nodes is what promises survived; nothing of nil.

@@ -166,10 +166,13 @@ func TestAStarIsExplained(t *testing.T) {
 	}
 }
 
-// TestACommandIsBrokenBetweenWords holds that no line ends within a flag.
+// TestACommandIsBrokenBetweenWords holds that no line ends within a flag, and that what is measured
+// is found by its text.
 func TestACommandIsBrokenBetweenWords(t *testing.T) {
-	if want := `<span class="whole">--budget</span> 5m</code>`; !strings.Contains(htmlOf(t, defaultRun(t)), want) {
-		t.Errorf("the page lacks %s", want)
+	for _, want := range []string{`<span class="whole">--budget</span> 5m</code>`, "<code>assay run hook/put"} {
+		if !strings.Contains(htmlOf(t, defaultRun(t)), want) {
+			t.Errorf("the page lacks %s", want)
+		}
 	}
 }
 
