@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Makes the pictures of the last screen of a run: docs/pictures.sh RESULT, a folder that assay run --out wrote. Without RESULT
-# it makes those of assay watch beside examples/observe. It draws what assay prints, in a terminal's colours, and needs a
-# headless Chromium and the font DejaVu Sans Mono (Debian: chromium, fonts-dejavu-core).
+# Makes pictures of what assay prints, in a terminal's colours: docs/pictures.sh RESULT, a folder that assay run --out wrote, those of
+# the last screen of that run; docs/pictures.sh watch those of assay watch beside examples/observe; docs/pictures.sh proof those of
+# the proof that is built in. It needs a headless Chromium and the font DejaVu Sans Mono (Debian: chromium, fonts-dejavu-core).
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-[ $# = 0 ] || result=$(realpath "$1")
+case ${1-} in
+watch | proof) what=$1 ;;
+*) what=run result=$(realpath "${1:?name a result, watch or proof}") ;;
+esac
 cd "$(dirname "$0")"
 (cd .. && go build -o "$work/assay" ./cmd/assay)
 
@@ -27,13 +30,14 @@ html() {
 	echo '$ </pre>'
 }
 
-# picture NAME COLUMNS LINES COMMAND...: what the command prints in a terminal of that size, light and dark. LINES "all" is as many
-# as it prints.
+# picture NAME COLUMNS LINES COMMAND...: what the command prints in a terminal of that size, light and dark, and no empty lines below
+# it. LINES "all" is as many as it prints.
 picture() {
-	local name=$1 columns=$2 lines=$3 theme
+	local name=$1 columns=$2 lines=$3 theme printed
 	shift 3
 	CLICOLOR_FORCE=1 LC_ALL=C.UTF-8 COLUMNS=$columns LINES=${lines/all/60} "$@" >"$work/text"
-	[ "$lines" != all ] || lines=$(($(wc -l <"$work/text") + 1))
+	printed=$(($(wc -l <"$work/text") + 1))
+	[ "$lines" != all ] && [ "$lines" -lt "$printed" ] || lines=$printed
 	for theme in light dark; do
 		html "$columns" "$lines" "$theme" <"$work/text" >"$work/page.html"
 		chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1.5 \
@@ -55,8 +59,11 @@ watch() {
 	wait "$program" || true
 }
 
-if [ $# = 0 ]; then
-	picture watch 110 all watch
+# proof: the table of the proof and what it says in a sentence, without how much was tried.
+proof() { "$work/assay" engines --proof | sed '/How much was tried/,$d'; }
+
+if [ $what != run ]; then
+	picture $what 110 all $what
 	exit
 fi
 mkdir -p "$work/assay-cache/assay/results"

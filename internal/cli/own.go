@@ -42,7 +42,7 @@ func ownWorkloads(args []string) (owned, error) {
 			if err != nil {
 				return o, usage(err, "name a file that can be read; docs/workload.md tells what stands in it")
 			}
-			if promises[file], err = registerOwn(name, text); err != nil {
+			if promises[file], err = registerOwn(file, text); err != nil {
 				return o, usageError{err}
 			}
 			o.flags = append(o.flags, "--"+ownFlag, name+"\n"+string(text))
@@ -56,13 +56,13 @@ func ownWorkloads(args []string) (owned, error) {
 }
 
 // registerOwn registers the workload of a file, and returns the class that it asks for.
-func registerOwn(name string, text []byte) (promise string, err error) {
-	w, promise, err := workload.Own(name, text)
+func registerOwn(file string, text []byte) (promise string, err error) {
+	w, promise, err := workload.Own(file, text)
 	if err != nil {
 		return "", err
 	}
-	if _, taken := workload.Lookup(name); taken {
-		return "", &kv.Error{Kind: kv.Invalid, Err: fmt.Errorf("%s.yaml: %w", name,
+	if _, taken := workload.Lookup(w.Name); taken {
+		return "", &kv.Error{Kind: kv.Invalid, Err: fmt.Errorf("%s: %w", file,
 			errors.New("a workload of that name is there")),
 			Hint: "give the file another name: the workload has it"}
 	}

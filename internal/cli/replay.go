@@ -124,10 +124,24 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, file string) error {
 	fmt.Fprintln(a.stderr, aboutTrace(file, t))
 	err = a.run(cmd.Context(), o, f.runFlags)
 	if err == nil && !f.json {
-		fmt.Fprintf(a.stdout, "\nEvery read on every engine was as recorded: %s in each pass, and the whole store behind it.\n",
-			plural(t.Reads, "read"))
+		fmt.Fprintf(a.stdout, "\n%s\n", asRecorded(t, f.pace))
 	}
 	return err
+}
+
+// asRecorded says what was compared where nothing differed.
+func asRecorded(t *replay.Trace, pace string) string {
+	checked, whole := t.Checked(pace)
+	text := fmt.Sprintf("Every read on every engine was as recorded: %s in each pass", plural(t.Reads, "read"))
+	if t.Compared < t.Reads {
+		others := map[bool]string{true: "alike on all", false: "not compared"}[checked == t.Reads]
+		text = fmt.Sprintf("On every engine %s of %s in each pass were as recorded; the others, which have no one answer, "+
+			"were %s", report.Grouped(t.Compared), plural(t.Reads, "read"), others)
+	}
+	if !whole {
+		return text + ". The store in the end was not compared: commits at the same time wrote the same keys."
+	}
+	return text + ". The whole store in the end was compared, too."
 }
 
 // command returns the command line as a result keeps it.

@@ -45,11 +45,11 @@ func (a *app) site(dir, out string) error {
 	if err != nil {
 		return err
 	}
-	for i := range all {
-		name := strings.ReplaceAll(all[i].Name, "/", "-") + ".html"
+	files := siteFiles(all)
+	for i, name := range files {
 		all[i].Page = (&url.URL{Path: name}).String()
 		var page bytes.Buffer
-		err := report.HTML(&page, all[i].Run, shipped, builtInProof, report.Options{Facts: facts, Index: "index.html"})
+		err := report.HTML(&page, all[i].Run, shipped, builtInProof, report.Options{Facts: facts, Index: siteIndex})
 		if err == nil {
 			err = os.WriteFile(filepath.Join(out, name), page.Bytes(), 0o644)
 		}
@@ -61,7 +61,7 @@ func (a *app) site(dir, out string) error {
 	if err := report.Beside(&index, "assay · "+plural(len(all), "result"), all, report.Options{Facts: facts}); err != nil {
 		return err
 	}
-	file := filepath.Join(out, "index.html")
+	file := filepath.Join(out, siteIndex)
 	if err := os.WriteFile(file, index.Bytes(), 0o644); err != nil {
 		return err
 	}
@@ -69,8 +69,33 @@ func (a *app) site(dir, out string) error {
 	return nil
 }
 
+// siteIndex is the page with all runs.
+const siteIndex = "index.html"
+
+// siteFiles returns a file for the page of each run, unlike those of the others and the index also
+// where large and small letters are the same.
+func siteFiles(all []report.Kept) []string {
+	taken := map[string]bool{siteIndex: true}
+	files := make([]string, len(all))
+	for i, k := range all {
+		stem := strings.ReplaceAll(k.Name, "/", "-")
+		for n := 1; files[i] == "" || taken[strings.ToLower(files[i])]; n++ {
+			files[i] = stem + ".html"
+			if n > 1 {
+				files[i] = fmt.Sprintf("%s-%d.html", stem, n)
+			}
+		}
+		taken[strings.ToLower(files[i])] = true
+	}
+	return files
+}
+
 // runsBelow returns the runs in dir and the folders below it, in the order of their names.
 func runsBelow(dir string) (all []report.Kept, err error) {
+	whole, err := filepath.Abs(dir) // "." has no name
+	if err != nil {
+		return nil, err
+	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() != result.DocumentFile {
 			return err
@@ -81,7 +106,7 @@ func runsBelow(dir string) (all []report.Kept, err error) {
 		}
 		name, err := filepath.Rel(dir, filepath.Dir(path))
 		if name == "." {
-			name = filepath.Base(dir)
+			name = filepath.Base(whole)
 		}
 		all = append(all, report.Kept{Name: filepath.ToSlash(name), Run: run})
 		return err

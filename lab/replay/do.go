@@ -226,7 +226,7 @@ func (p *player) now(ctx context.Context) (now state, err error) {
 			now.digest.Add(k, len(v), p.token(v))
 			now.keys.Add(k, 0, uint64(crc32.Checksum(k, castagnoli)))
 		}
-		return nil
+		return s.Err()
 	})
 	return now, err
 }

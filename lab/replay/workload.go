@@ -23,6 +23,15 @@ const (
 // Paces are the operations, the usual one first.
 var Paces = []string{Flat, Recorded, Together}
 
+// Checked returns what a pass is held to at a pace: how many reads, and whether the store in the
+// end is, too.
+func (t *Trace) Checked(pace string) (reads int, whole bool) {
+	if pace == Together {
+		return t.Compared, !t.contested
+	}
+	return t.Reads, true
+}
+
 // Workload returns t as a workload. Its operations do all of t again and again, on a store that is
 // made anew each time.
 func Workload(name string, t *Trace) workload.Workload {

@@ -44,6 +44,7 @@ type htmlPage struct {
 	Title, Headline, Command string
 	Facts                    []htmlNote
 	Verdicts                 []htmlVerdict
+	Reading                  string // what the words of verdicts mean
 	Doubts                   []htmlNote
 	Legend                   string
 	Engines                  []htmlEngine
@@ -209,6 +210,7 @@ func (h *htmlPage) verdicts(p *page, run *result.Run, all []matrix) {
 		}
 		h.Verdicts = append(h.Verdicts, v)
 	}
+	h.Reading = reading(all)
 	first := all[0]
 	switch engine, n, races := first.leader(); {
 	case len(h.Verdicts) == 1:
@@ -232,6 +234,20 @@ func (h *htmlPage) verdicts(p *page, run *result.Run, all []matrix) {
 	}) {
 		h.Doubts = append(h.Doubts, noteOf(s))
 	}
+}
+
+// reading explains the words of verdicts to who meets them first.
+func reading(all []matrix) string {
+	var said []string
+	for _, m := range all {
+		if title := promiseTitle(m.promise); m.promise.Delivered != "read" && !slices.Contains(said, title) {
+			said = append(said, title)
+		}
+	}
+	said = append(said,
+		"1.7x [1.3–2.4]: an engine takes 1.7 times as long, with the 95 % interval",
+		"for sure: 95 % sure", "open: not decided")
+	return strings.Join(said, " · ")
 }
 
 // noteOf splits "Open: 3 of 20 comparisons → assay run ..." into its parts.

@@ -39,7 +39,7 @@ func Beside(w io.Writer, title string, all []Kept, o Options) error {
 	h.All = b.table(all)
 	h.AllTitle = "Beside each other"
 	h.AllHow = "How many times as long as the fastest of the same run, with the 95 % interval, and the time. " +
-		"Bold is the fastest, green no slower than it, brown not decided. Empty is not measured. A heading sorts."
+		"Bold is the fastest, green no slower than it, brown not decided. Empty is not measured."
 	return h.document().Render(w)
 }
 
@@ -150,7 +150,8 @@ func (b *beside) differences(all []Kept) (notes []htmlNote) {
 		for _, k := range all {
 			if engine := firsts[race][k.Name]; engine != "" {
 				parts = append(parts, fmt.Sprintf("%s in %s", engine, k.Name))
-				engines = append(engines, engine)
+				own, _, _ := strings.Cut(engine, "/") // another form of it is no other engine
+				engines = append(engines, own)
 			}
 		}
 		if slices.Sort(engines); len(slices.Compact(engines)) > 1 {

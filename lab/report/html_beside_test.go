@@ -121,6 +121,28 @@ func TestRunsStandBesideEachOther(t *testing.T) {
 	}
 }
 
+// TestAnotherFormIsNoOtherEngine has one engine first in two runs, in another form each.
+func TestAnotherFormIsNoOtherEngine(t *testing.T) {
+	all := []Kept{{Name: "laptop"}, {Name: "server"}}
+	first := func(engines ...string) []htmlNote {
+		b := beside{of: map[besideKey]map[string]besideRow{}}
+		for i, name := range engines {
+			engine, form, _ := strings.Cut(name, "/")
+			key := besideKey{operation: "hook get", promise: "reads", label: "read", engine: name}
+			b.keys = append(b.keys, key)
+			c := &result.Cell{Engine: engine, Form: form}
+			b.of[key] = map[string]besideRow{all[i].Name: {&row{cell: c}, fastest}}
+		}
+		return b.differences(all)
+	}
+	if notes := first("bbolt", "bbolt/state"); len(notes) > 0 {
+		t.Errorf("one engine is first, and it says %v", notes)
+	}
+	if notes := first("bbolt", "bunt/state"); len(notes) != 1 {
+		t.Errorf("two engines are first, and it says %v", notes)
+	}
+}
+
 func TestASiteInABrowser(t *testing.T) {
 	ctx, complaints := browser(t)
 	address := siteOf(t)

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/assaydb/assay/lab/result"
 )
@@ -188,6 +189,56 @@ func TestThePageInABrowser(t *testing.T) {
 			t.Errorf("not so: %v", missing)
 		}
 	})
+	for _, said := range complaints() {
+		t.Error(said)
+	}
+}
+
+// TestThePageIsUsedByKeyboard does what others do with a mouse: Tab leads to everything, and it is
+// seen where.
+func TestThePageIsUsedByKeyboard(t *testing.T) {
+	ctx, complaints := browser(t)
+	do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(pageFile(t, realRun(t))))
+	to := func(selector string) {
+		t.Helper()
+		for range 60 {
+			do(t, ctx, chromedp.KeyEvent(kb.Tab))
+			if evaluate[bool](t, ctx, fmt.Sprintf(`document.activeElement.matches(%q)`, selector)) {
+				if evaluate[string](t, ctx, `getComputedStyle(document.activeElement).outlineStyle`) == "none" {
+					t.Errorf("nobody sees that %s has the keyboard", selector)
+				}
+				return
+			}
+		}
+		t.Fatalf("Tab does not lead to %s", selector)
+	}
+	visible := `[...document.querySelectorAll('[data-engine="pebble"]')].filter(e => e.offsetParent !== null).length`
+	to(`[data-show-engine="pebble"]`)
+	do(t, ctx, chromedp.KeyEvent(" "))
+	if n := evaluate[int](t, ctx, visible); n != 0 {
+		t.Errorf("%d places of pebble are left", n)
+	}
+	do(t, ctx, chromedp.KeyEvent(" "))
+	if n := evaluate[int](t, ctx, visible); n == 0 {
+		t.Error("pebble does not come back")
+	}
+	to(`#answer thead th:nth-child(2) button`)
+	for _, want := range []string{"ascending", "descending"} {
+		do(t, ctx, chromedp.KeyEvent(kb.Enter))
+		if got := evaluate[string](t, ctx, `document.activeElement.parentElement.ariaSort ?? ""`); got != want {
+			t.Errorf("the column that has the keyboard is %q, want it %s", got, want)
+		}
+	}
+	to(`#answer tbody a`)
+	do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	if !evaluate[bool](t, ctx, `!!document.querySelector('figure:target')`) {
+		t.Error("an operation leads to no chart")
+	}
+	to(`figure summary`)
+	do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	if !evaluate[bool](t, ctx, `document.activeElement.parentElement.open`) {
+		t.Error("the table of a chart does not open")
+	}
 	for _, said := range complaints() {
 		t.Error(said)
 	}

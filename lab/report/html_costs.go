@@ -133,6 +133,9 @@ func (f *figures) cost(m figure) (htmlFigure, bool, error) {
 	figure := htmlFigure{ID: "cost-" + m.key, Title: m.name, Legend: f.engineKeys(), Table: table,
 		Command: f.again(works, nil),
 		How:     "Further left is less. " + m.how + " A dot is an engine, or a form of it in the same colour; the scale is logarithmic."}
+	if slices.ContainsFunc(rows, func(r chart.Row) bool { return strings.HasSuffix(r.Name, "*") }) {
+		figure.Notes = []string{"* power loss may damage the store"}
+	}
 	figure, err = figure.with(drawing)
 	return figure, true, err
 }

@@ -18,6 +18,7 @@ type htmlFigure struct {
 	Alone        string    // its title in a file of its own, where that says more
 	Chart        string    // an element of the page
 	Legend       []htmlKey // where the chart does not name its colours
+	Notes        []string  // what a reader of the chart must know
 	How, Command string
 	Promise      string // where the figure is of one, and its section of several
 	Table        htmlTable
@@ -252,10 +253,15 @@ func (f *figures) curves(rows []row) (htmlFigure, bool, error) {
 	var curves []chart.Curve
 	var c *result.Cell
 	var figure htmlFigure
+	var few []string
 	table := htmlTable{Head: heads(append(append([]string{"engine"}, names...), "max")...)}
 	for _, r := range rows {
 		l := r.cell.Latency
-		if !r.cell.Ranked || l == nil || l.P90 == 0 {
+		if !r.cell.Ranked || r.cell.Status != result.OK {
+			continue
+		}
+		if l == nil || l.P90 == 0 {
+			few = append(few, r.cell.Name())
 			continue
 		}
 		c = r.cell
@@ -273,6 +279,9 @@ func (f *figures) curves(rows []row) (htmlFigure, bool, error) {
 	drawing, err := chart.Curves(names, curves, chart.Axis{Print: duration})
 	if err != nil {
 		return htmlFigure{}, false, err
+	}
+	if len(few) > 0 {
+		figure.Notes = []string{"Too few operations for percentiles: " + strings.Join(few, ", ")}
 	}
 	figure.ID, figure.Title = figureID(c)+"-latency", c.Workload+" "+operationName(c)+": latency"
 	figure.Alone = work(c) + ": latency, " + promiseName(c.Promise)

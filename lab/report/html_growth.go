@@ -100,8 +100,9 @@ func (f *figures) crowd(g growth) bool {
 // the time of an operation, and of each workload's first the time to open.
 func (f *figures) growthFigures() ([]htmlFigure, error) {
 	var all []htmlFigure
-	opened := map[string]bool{}
-	for _, g := range f.growths() {
+	growths := f.growths()
+	opened := f.opened(growths)
+	for i, g := range growths {
 		name := g.workload + " " + g.operation
 		if g.others != "" {
 			name += "?" + g.others
@@ -143,8 +144,7 @@ func (f *figures) growthFigures() ([]htmlFigure, error) {
 		if err != nil {
 			return nil, err
 		}
-		if load := g.workload + "?" + g.others + "&" + g.by; !opened[load] {
-			opened[load] = true
+		if opened[i] {
 			err := draw("open", "time to open against "+g.by, "Lower is better: one open of the loaded store.", duration,
 				bytesOf(func(c *result.Cell) *int64 { return c.Open }))
 			if err != nil {
@@ -155,6 +155,23 @@ func (f *figures) growthFigures() ([]htmlFigure, error) {
 	return all, nil
 }
 
+// opened returns which growths tell of opening: of those of one workload by one number, the one
+// that has the most points.
+func (f *figures) opened(all []growth) map[int]bool {
+	most := map[string]int{}
+	for i, g := range all {
+		load := g.workload + "?" + g.others + "&" + g.by
+		if m, seen := most[load]; !f.crowd(g) && (!seen || len(g.points) > len(all[m].points)) {
+			most[load] = i
+		}
+	}
+	chosen := map[int]bool{}
+	for _, i := range most {
+		chosen[i] = true
+	}
+	return chosen
+}
+
 func perSecond(v float64) string { return count(v) + "/s" }
 
 // line draws what is known of each contender at two numbers or more.
@@ -162,12 +179,16 @@ func (f *figures) line(g growth, print func(float64) string, of func(*result.Cel
 	var names, contenders []string
 	values := map[string][]float64{}
 	cells := map[string]*result.Cell{}
+	var missing missingPoints
 	table := htmlTable{Head: []htmlHead{{Text: "engine"}}}
 	for i, p := range g.points {
 		names = append(names, p.text)
 		table.Head = append(table.Head, htmlHead{Text: p.text, Right: true})
 		for _, at := range p.group.Cells {
 			c := &f.run.Cells[at]
+			if c.Ranked && c.Status != result.OK {
+				missing.add(p.text, c)
+			}
 			if !c.Ranked || c.Status != result.OK || c.NS == nil || c.NS.Mid <= 0 || of(c) == nil {
 				continue
 			}
@@ -183,7 +204,7 @@ func (f *figures) line(g growth, print func(float64) string, of func(*result.Cel
 		return cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/"))
 	})
 	var curves []chart.Curve
-	figure := htmlFigure{Promise: g.promise.Label(), Command: f.growthCommand(g)}
+	figure := htmlFigure{Promise: g.promise.Label(), Command: f.growthCommand(g), Notes: missing.text()}
 	for _, name := range contenders {
 		row := htmlRow{Engine: cells[name].Engine, Cells: []htmlCell{{Text: name}}}
 		known := 0
@@ -207,6 +228,42 @@ func (f *figures) line(g growth, print func(float64) string, of func(*result.Cel
 	var err error
 	figure.drawing, err = chart.Curves(names, curves, chart.Axis{Print: print})
 	return figure, true, err
+}
+
+// missingPoints is why lines have no point at some numbers.
+type missingPoints []missingPoint
+
+type missingPoint struct {
+	at, names []string
+	why       string
+}
+
+func (m *missingPoints) add(at string, c *result.Cell) {
+	why := oneLine(cmp.Or(c.Error, "no reason was given"))
+	i := slices.IndexFunc(*m, func(o missingPoint) bool { return o.at[0] == at && o.why == why })
+	if i < 0 {
+		i, *m = len(*m), append(*m, missingPoint{at: []string{at}, why: why})
+	}
+	(*m)[i].names = append((*m)[i].names, c.Name())
+}
+
+// text returns a sentence for the numbers that the same contenders lack for the same reason: "Not
+// at 1M, 10M: bbolt, sqlite: no time was left for it".
+func (m missingPoints) text() (all []string) {
+	var merged missingPoints
+	for _, p := range m {
+		same := func(o missingPoint) bool { return o.why == p.why && slices.Equal(o.names, p.names) }
+		i := slices.IndexFunc(merged, same)
+		if i < 0 {
+			merged = append(merged, p)
+		} else {
+			merged[i].at = append(merged[i].at, p.at...)
+		}
+	}
+	for _, p := range merged {
+		all = append(all, "Not at "+strings.Join(p.at, ", ")+": "+strings.Join(p.names, ", ")+": "+p.why)
+	}
+	return all
 }
 
 // growthCommand measures all points again.

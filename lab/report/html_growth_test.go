@@ -135,6 +135,48 @@ func TestWhatARunDoesNotShowGrowingHasItsCommand(t *testing.T) {
 	}
 }
 
+// TestALineThatEndsSaysWhy has an engine that was too slow for the largest store.
+func TestALineThatEndsSaysWhy(t *testing.T) {
+	run := growingRun()
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if c.Workload == "ycsb" && c.Engine == "sqlite" && strings.Contains(c.Params, "10M") {
+			c.Status, c.NS, c.Error = result.Skipped, nil, "no time was left for it"
+		}
+	}
+	const said = "<p class=\"dim\">Not at 10M: sqlite: no time was left for it</p>"
+	if n := strings.Count(htmlOf(t, run), said); n != 2 { // of time, and of opening
+		t.Errorf("it is said %d times why a line ends, want 2", n)
+	}
+	if strings.Contains(htmlOf(t, growingRun()), "Not at ") {
+		t.Error("a run that lacks nothing says that it lacks something")
+	}
+}
+
+// TestOpeningIsDrawnOfTheMostSizes has an operation at two sizes before one at four.
+func TestOpeningIsDrawnOfTheMostSizes(t *testing.T) {
+	run := growingRun()
+	for _, c := range slices.Clone(run.Cells) {
+		if c.Workload == "ycsb" && (strings.Contains(c.Params, "=10k") || strings.Contains(c.Params, "=1M")) {
+			c.Operation = "B"
+			run.Cells = slices.Insert(run.Cells, 0, c)
+		}
+	}
+	all, err := newFigures(&page{width: endless}, run, nil).growthFigures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range all {
+		if strings.Contains(f.Title, "time to open") {
+			got = append(got, fmt.Sprint(f.Title, " ", len(f.Table.Head)-1))
+		}
+	}
+	if want := []string{"ycsb C?value=100: time to open against records 4"}; !slices.Equal(got, want) {
+		t.Errorf("openings are drawn of %q, want %q", got, want)
+	}
+}
+
 func TestChartsOfGrowthAreFilesToo(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Charts(dir, growingRun(), Options{}); err != nil {

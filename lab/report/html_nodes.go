@@ -22,7 +22,8 @@ func (p *htmlPage) document() g.Node {
 			h.Meta(g.Attr("http-equiv", "Content-Security-Policy"), h.Content(policy)),
 			h.Link(h.Rel("icon"), h.Href("data:,")), // or a browser asks for one
 			h.TitleEl(g.Text(p.Title)),
-			h.StyleEl(g.Raw(htmlStyle+dataColors()))),
+			h.StyleEl(g.Raw(htmlStyle+dataColors())),
+			h.NoScript(h.StyleEl(g.Raw(".filters, .screen { display: none }")))), // boxes that do nothing
 		h.Body(p.verdictNodes(), p.filterNodes(),
 			h.Main(p.answerNodes(), p.sectionNodes(), p.growthNodes(), p.costNodes(), p.Proof.nodes(), p.allNodes(),
 				p.whereNodes()),
@@ -49,10 +50,7 @@ func broken(text string) g.Node {
 	for word := range strings.SplitAfterSeq(text, " ") {
 		switch {
 		case strings.Contains(word, "–"), strings.HasPrefix(word, "--"):
-			all = append(all, h.Span(h.Class("whole"), g.Text(strings.TrimSuffix(word, " "))))
-			if strings.HasSuffix(word, " ") {
-				all = append(all, g.Text(" "))
-			}
+			all = append(all, unbroken(word))
 		default:
 			for part := range strings.SplitAfterSeq(word, "/") {
 				all = append(all, g.Text(part), g.If(strings.HasSuffix(part, "/"), h.Wbr()))
@@ -62,6 +60,25 @@ func broken(text string) g.Node {
 	return all
 }
 
+// typed returns a command of which flags are not broken.
+func typed(command string) g.Node {
+	var all g.Group
+	for word := range strings.SplitAfterSeq(command, " ") {
+		if strings.HasPrefix(word, "--") {
+			all = append(all, unbroken(word))
+		} else {
+			all = append(all, g.Text(word))
+		}
+	}
+	return all
+}
+
+// unbroken returns a word that stays on one line, and the space behind it.
+func unbroken(word string) g.Node {
+	alone := strings.TrimSuffix(word, " ")
+	return g.Group{h.Span(h.Class("whole"), g.Text(alone)), g.Text(word[len(alone):])}
+}
+
 // verdictNodes is the first screen: what was found, in words.
 func (p *htmlPage) verdictNodes() g.Node {
 	return h.Header(with(p.Index != "", func() g.Node { return h.P(h.A(h.Href(p.Index), g.Text("← all results"))) }),
@@ -69,13 +86,14 @@ func (p *htmlPage) verdictNodes() g.Node {
 		with(len(p.Verdicts) > 0, func() g.Node {
 			return h.Div(h.Class("verdicts"), g.Map(p.Verdicts, htmlVerdict.node))
 		}),
+		with(p.Reading != "", func() g.Node { return dim(p.Reading) }),
 		g.Map(p.Doubts, func(n htmlNote) g.Node { return n.node("doubt") }))
 }
 
 // node is a paragraph that ends in the command, if there is one.
 func (n htmlNote) node(class string) g.Node {
 	return h.P(h.Class(class), g.Text(n.Text), with(n.Command != "",
-		func() g.Node { return g.Group{g.Text(" → "), h.Code(g.Text(n.Command))} }))
+		func() g.Node { return g.Group{g.Text(" → "), h.Code(typed(n.Command))} }))
 }
 
 func (v htmlVerdict) node() g.Node {
@@ -177,8 +195,9 @@ func (f htmlFigure) node() g.Node {
 				return g.Group{h.Span(h.Data("engine", k.Engine), k.swatch()), g.Text(" ")}
 			}))
 		}),
+		g.Map(f.Notes, dim),
 		h.Details(h.Summary(g.Text("Table, how to read it, and the command")), h.P(g.Text(f.How)), f.Table.node(),
-			h.P(g.Text("Again: "), h.Code(g.Text(f.Command)))))
+			h.P(g.Text("Again: "), h.Code(typed(f.Command)))))
 }
 
 // nodes is what promises survived; nothing of nil.
@@ -199,7 +218,8 @@ func (p *htmlProof) nodes() g.Node {
 func (p *htmlPage) allNodes() g.Node {
 	return with(len(p.All.Rows) > 0, func() g.Node {
 		if p.AllTitle != "" {
-			return h.Section(h.ID("beside"), h.H2(g.Text(p.AllTitle)), dim(p.AllHow), p.All.node())
+			return h.Section(h.ID("beside"), h.H2(g.Text(p.AllTitle)),
+				h.P(h.Class("dim"), g.Text(p.AllHow), h.Span(h.Class("screen"), g.Text(" A heading sorts."))), p.All.node())
 		}
 		return h.Section(h.ID("figures"), h.H2(g.Text("All figures")), p.All.node(),
 			h.P(h.Class("dim"), g.Text("Empty is not measured. The same as a file: "),

@@ -71,6 +71,14 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 	}
 }
 
+// TestNothingIsOfferedThatNeedsAScript holds that who has no JavaScript sees no boxes that do
+// nothing.
+func TestNothingIsOfferedThatNeedsAScript(t *testing.T) {
+	if want := "<noscript><style>.filters, .screen { display: none }</style></noscript></head>"; !strings.Contains(htmlOf(t, realRun(t)), want) {
+		t.Errorf("the page lacks %s", want)
+	}
+}
+
 func TestThePageLinksToWhatItHas(t *testing.T) {
 	for _, run := range []*result.Run{realRun(t), exampleRun(), growingRun()} {
 		page := htmlOf(t, run)
@@ -120,6 +128,50 @@ func TestThePageSaysWhatTheScreenSays(t *testing.T) {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the page does not say %q", workload, want)
 			}
+		}
+	}
+}
+
+// TestTheFirstScreenSaysWhatItsWordsMean holds that a reader need not look for the legend.
+func TestTheFirstScreenSaysWhatItsWordsMean(t *testing.T) {
+	first, _, _ := strings.Cut(htmlOf(t, realRun(t)), "<form")
+	for _, want := range []string{"synced, intact: survives power loss", "takes 1.7 times as long", "for sure: 95 % sure"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("the first screen does not say %q", want)
+		}
+	}
+}
+
+// TestAnEngineThatHasNoLineIsNamed holds that no engine leaves a chart without a word.
+func TestAnEngineThatHasNoLineIsNamed(t *testing.T) {
+	run := exampleRun()
+	for i := range run.Cells {
+		if c := &run.Cells[i]; c.Engine == "bbolt" && c.Latency != nil {
+			c.Latency = &result.Latency{P50: c.Latency.P50, Max: c.Latency.Max}
+		}
+	}
+	if want := "<p class=\"dim\">Too few operations for percentiles: bbolt</p>"; !strings.Contains(htmlOf(t, run), want) {
+		t.Errorf("the page lacks %s", want)
+	}
+}
+
+// TestAStarIsExplained holds that the promises beside operations say what they lack.
+func TestAStarIsExplained(t *testing.T) {
+	const said = "* power loss may damage the store"
+	if page := htmlOf(t, realRun(t)); !strings.Contains(page, ">hook put, flushed*<") || !strings.Contains(page, said) {
+		t.Error("an operation has a star, and nothing says what that means")
+	}
+	if strings.Contains(htmlOf(t, defaultRun(t)), said) {
+		t.Error("a star is explained that is not there")
+	}
+}
+
+// TestACommandIsBrokenBetweenWords holds that no line ends within a flag, and that what is measured
+// is found by its text.
+func TestACommandIsBrokenBetweenWords(t *testing.T) {
+	for _, want := range []string{`<span class="whole">--budget</span> 5m</code>`, "<code>assay run hook/put"} {
+		if !strings.Contains(htmlOf(t, defaultRun(t)), want) {
+			t.Errorf("the page lacks %s", want)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (c choice) verdict() (text string, picked bool) {
 	switch {
 	case c.next == "":
 		return "only " + c.engine + " was measured, nothing to pick from", false
-	case all == 0 || 2*len(c.undecided) > all:
+	case all == 0 || decided == 0 && len(c.undecided) > 0 || 2*len(c.undecided) > all:
 		return fmt.Sprintf("no pick yet, %s or %s: open at %d of %d", c.engine, c.next, len(c.undecided), all), false
 	case decided < all || len(c.without) > 0:
 		return c.engine + ", on the whole", true

@@ -71,6 +71,19 @@ func TestAWorkloadEndsWithItsPick(t *testing.T) {
 	}
 }
 
+// TestAPickIsTheFastestSomewhere has an engine that is slower at one operation, and of which nobody
+// knows at the other.
+func TestAPickIsTheFastestSomewhere(t *testing.T) {
+	c := choice{engine: "pebble", next: "bunt", undecided: []string{"append1"}, behind: []string{"read100 1.8x than bbolt"}}
+	if text, picked := c.verdict(); picked || text != "no pick yet, pebble or bunt: open at 1 of 2" {
+		t.Errorf("%q, picked %v", text, picked)
+	}
+	c.sure = []string{"append100"}
+	if text, picked := c.verdict(); !picked || text != "pebble, on the whole" {
+		t.Errorf("of one that is the fastest somewhere: %q, picked %v", text, picked)
+	}
+}
+
 // Nothing is picked that is not decided, that has no rival, or whose promise was seen broken.
 func TestNoPickWithoutReason(t *testing.T) {
 	promise := func(proof string) result.Promise {

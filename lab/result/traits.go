@@ -49,10 +49,10 @@ type Beside struct {
 	Waits  string `json:"waits"` // it writes once the first one has let go, if it is given time
 }
 
-// At is one opening of a store that holds so many records.
+// At is the opening of a store that holds so many records.
 type At struct {
 	Records int   `json:"records"`
-	NS      int64 `json:"ns"`
+	NS      int64 `json:"ns"` // the least of up to five stores
 	Size    int64 `json:"bytes"`
 }
 

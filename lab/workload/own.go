@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -64,20 +65,26 @@ type ownPhase struct {
 // in their command lines.
 const mostOwn = 16 << 10
 
-// Own returns the workload called name that is in text, YAML by workload.schema.json, and the class
-// that it asks for, "" if none. An error is Invalid, and names the line, the field, and what to
-// write there.
-func Own(name string, text []byte) (w Workload, promise string, err error) {
-	c := ownCheck{name: name, text: text}
+// Own returns the workload that is in text, YAML by workload.schema.json, and the class that it
+// asks for, "" if none. The workload has the name of the file, without folders and ".yaml" or
+// ".yml". An error is Invalid, and names the file, the line, the field, and what to write there.
+func Own(file string, text []byte) (w Workload, promise string, err error) {
+	name := filepath.Base(file)
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+		name = strings.TrimSuffix(name, ext)
+	} else {
+		file += ".yaml"
+	}
+	c := ownCheck{name: name, file: file, text: text}
 	if len(text) > mostOwn {
 		return w, "", c.wrong(nil, fmt.Errorf("%d bytes", len(text)),
 			fmt.Sprintf("write a workload in %d bytes at most", mostOwn))
 	}
-	var file ownFile
-	if err := c.read(text, &file); err != nil {
+	var own ownFile
+	if err := c.read(text, &own); err != nil {
 		return w, "", err
 	}
-	w = Workload{Name: name, Summary: file.Summary, Forms: file.forms(), Params: []Param{
+	w = Workload{Name: name, Summary: own.Summary, Forms: own.forms(), Params: []Param{
 		{Name: "records", Default: "file", Usage: "records that every store is loaded with, instead of keys.count"},
 		{Name: "value", Default: "file", Usage: "size of every value in bytes, instead of values"},
 	}}
@@ -85,27 +92,28 @@ func Own(name string, text []byte) (w Workload, promise string, err error) {
 		return w, "", c.wrong(nil, fmt.Errorf("%q is no name of a workload", name),
 			"name the file with letters, digits, - and _")
 	}
-	if len(file.Stores) == 0 {
-		file.Stores = map[string]ownStore{"store": {}}
+	if len(own.Stores) == 0 {
+		own.Stores = map[string]ownStore{"store": {}}
 	}
-	for i, op := range file.Operations {
-		if slices.ContainsFunc(file.Operations[:i], func(o ownOp) bool { return o.Name == op.Name }) {
+	for i, op := range own.Operations {
+		if slices.ContainsFunc(own.Operations[:i], func(o ownOp) bool { return o.Name == op.Name }) {
 			return w, "", c.wrong(path("operations", i, "name"), fmt.Errorf("%q stands there twice", op.Name),
 				"give each operation a name of its own")
 		}
-		o, err := c.operation(i, op, file.Stores, w.Params)
+		o, err := c.operation(i, op, own.Stores, w.Params)
 		if err != nil {
 			return w, "", err
 		}
 		o.Sized = op.Compact
 		w.Ops = append(w.Ops, o)
 	}
-	return w, file.Promise, nil
+	return w, own.Promise, nil
 }
 
 // ownCheck finds what is wrong with a file, and where.
 type ownCheck struct {
-	name string
+	name string // of the workload
+	file string // as errors name it
 	text []byte
 	root ast.Node // of the text, nil while it is not read
 }
@@ -121,8 +129,13 @@ func path(parts ...any) []string {
 
 // wrong returns the error that a field is not as it must be.
 func (c *ownCheck) wrong(at []string, err error, hint string) error {
-	where := c.name + ".yaml"
-	if line := lineOf(c.root, at); line > 0 {
+	return c.wrongIn(lineOf(c.root, at), at, err, hint)
+}
+
+// wrongIn is wrong where the line is known; 0 is no line.
+func (c *ownCheck) wrongIn(line int, at []string, err error, hint string) error {
+	where := c.file
+	if line > 0 {
 		where += fmt.Sprintf(":%d", line)
 	}
 	if len(at) > 0 {
@@ -172,9 +185,12 @@ func child(n ast.Node, name string) (key, value ast.Node) {
 func (c *ownCheck) operation(i int, op ownOp, stores map[string]ownStore, params []Param) (Op, error) {
 	names := slices.Sorted(maps.Keys(stores))
 	store, known := stores[cmp.Or(op.Store, names[0])]
-	if op.Store == "" && len(stores) > 1 || !known {
-		return Op{}, c.wrong(path("operations", i, "store"), fmt.Errorf("%q is none of stores", op.Store),
-			"use one of "+strings.Join(names, ", "))
+	if missing := op.Store == "" && len(stores) > 1; missing || !known {
+		err := fmt.Errorf("%q is none of stores", op.Store)
+		if missing {
+			err = errors.New("it is missing, and there are several stores")
+		}
+		return Op{}, c.wrong(path("operations", i, "store"), err, "use one of "+strings.Join(names, ", "))
 	}
 	if len(store.shapes()) > 0 {
 		return c.onStore(i, op, cmp.Or(op.Store, names[0]), store, params)

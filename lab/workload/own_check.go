@@ -25,14 +25,29 @@ var compiled = sync.OnceValues(func() (*schema.Schema, error) { return schema.Pa
 func (c *ownCheck) parse(text []byte) error {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		said := strings.Join(strings.Fields(yaml.FormatError(err, false, false)), " ")
-		return c.wrong(nil, errors.New(said), "this is not YAML: indent with spaces, and put a space behind each colon")
+		return c.unread(err)
 	}
 	if len(file.Docs) > 0 {
 		c.root = file.Docs[0].Body
 	}
 	return nil
 }
+
+// unread returns the error of a file that the parser does not take, at the line that it names.
+func (c *ownCheck) unread(err error) error {
+	hint := "this is not YAML: indent with spaces, and put a space behind each colon"
+	var found yaml.Error
+	if !errors.As(err, &found) || found.GetToken() == nil || found.GetToken().Position == nil {
+		return c.wrong(nil, errors.New(oneLine(err.Error())), hint)
+	}
+	said := oneLine(found.GetMessage())
+	if strings.Contains(said, "already defined") {
+		hint = "write the field once"
+	}
+	return c.wrongIn(found.GetToken().Position.Line, nil, errors.New(said), hint)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // valid holds text against the schema, and tells the fault that stands first in the file.
 func (c *ownCheck) valid(text []byte) error {

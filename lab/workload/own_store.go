@@ -142,7 +142,8 @@ func (c *ownCheck) fits(i int, op ownOp, name string, store ownStore) error {
 	}
 	use := "write " + strings.Join(kind.does, ", ")
 	switch {
-	case len(store.shapes()) > 1 || store.Keys.Count != nil || store.Keys.Order != "" || store.Values.Size != 0:
+	case len(store.shapes()) > 1 || store.Keys.Count != nil || store.Keys.Order != "" ||
+		store.Values.Size != 0 || store.Values.To != 0:
 		return c.wrong(path("stores", name), fmt.Errorf("it is %s and more", kind.called),
 			"leave one of queue, log, feed, records, command, and keys with values")
 	case op.Does == "":

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/workload/schema"
 	"github.com/assaydb/assay/stores/eventlog"
 )
 
@@ -354,15 +355,26 @@ func TestAWorkerFindsWhatWasLost(t *testing.T) {
 func TestAWrongFileSaysWhere(t *testing.T) {
 	const head = "summary: s\noperations:\n"
 	for _, c := range []struct{ name, text, where, hint string }{
-		{"no YAML", "summary: s\n\toperations: 1", "mine.yaml: ", "indent with spaces"},
+		{"no YAML", "summary: s\n\toperations: 1", "mine.yaml:2: ", "indent with spaces"},
+		{"nothing", "# to be written\n", "mine.yaml: it is empty", "summary: and operations:"},
+		{"a field twice", head + "- name: a\n  mix: {read: 100}\n  mix: {read: 50}\n", `mine.yaml:5: mapping key "mix"`,
+			"write the field once"},
+		{"a number with its unit", head + "- name: a\n  mix: {read: 95%, update: 5}\n",
+			`mine.yaml:4: operations.0.mix.read: "95%" is of type string, not integer`, "a whole number from 0 to 100"},
+		{"a field without a value", head + "- name: a\n  mix:\n", "mine.yaml:4: operations.0.mix: it is empty",
+			"the parts in percent"},
+		{"none of several stores", "summary: s\nstores: {b: {}, c: {}}\noperations:\n- {name: a, mix: {read: 100}}\n",
+			"mine.yaml:4: operations.0.store: it is missing", "use one of b, c"},
+		{"values of a queue", "summary: s\nstores: {b: {queue: {}, values: {to: 20}}}\noperations:\n- {name: a, does: ack}\n",
+			"mine.yaml:2: stores.b: it is a queue and more", "leave one"},
 		{"a field that is none", head + "- name: a\n  mix: {read: 100}\n  worker: 2\n",
 			"mine.yaml:5: operations.0.worker: there is no such field", "choose, compact, does, mix, name"},
 		{"a field that is missing", "operations: [{name: a, mix: {read: 100}}]", "mine.yaml: summary: it is missing",
-			""},
+			"write summary: one line"},
 		{"another kind", head + "- name: a\n  mix: {read: 100}\n  workers: many\n",
 			"mine.yaml:5: operations.0.workers: ", "from 1 to 256"},
 		{"none of a list", head + "- name: a\n  mix: {read: 100}\n  choose: fair\n",
-			"mine.yaml:5: operations.0.choose: ", "zipfian, latest or uniform"},
+			`mine.yaml:5: operations.0.choose: "fair" is none of`, "zipfian, latest or uniform"},
 		{"parts that make less", head + "- name: a\n  mix: {read: 50, update: 40}\n",
 			"mine.yaml:4: operations.0.mix: the parts make 90 %, not 100", "write every part"},
 		{"a phase that does not fit", head + "- name: a\n  phases:\n  - {iterations: 3, mix: {read: 50, update: 50}}\n  - {iterations: 1, mix: {read: 100}}\n",
@@ -401,6 +413,53 @@ func TestAWrongFileSaysWhere(t *testing.T) {
 				t.Errorf("got  %v\nhint %s\nwant %s\nhint %s", err, kv.HintOf(err), c.where, c.hint)
 			}
 		})
+	}
+}
+
+// TestThePageTellsOfEveryField holds docs/workload.md to the schema.
+func TestThePageTellsOfEveryField(t *testing.T) {
+	page, err := os.ReadFile("../../docs/workload.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := compiled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, fields := range map[string]map[string]*schema.Schema{"": s.Properties,
+		"stores.NAME.": s.Defs["store"].Properties, "operations[].": s.Defs["operation"].Properties} {
+		for name, field := range fields {
+			text := "`" + at + name
+			switch name { // whose own fields have rows
+			case "operations":
+				text += "[]."
+			case "stores", "keys", "values":
+				text += "."
+			default:
+				text += "`"
+			}
+			if !strings.Contains(string(page), text) {
+				t.Errorf("the page has no row of %s%s: %s", at, name, field.Description)
+			}
+		}
+	}
+}
+
+// TestAnErrorNamesTheFileAsItWasTyped has files whose errors an editor leads to.
+func TestAnErrorNamesTheFileAsItWasTyped(t *testing.T) {
+	for file, name := range map[string]string{"mine": "mine", "mine.yaml": "mine", "work/mine.yml": "mine"} {
+		w, _, err := Own(file, []byte("summary: s\noperations: [{name: a, mix: {read: 100}}]\n"))
+		if err != nil || w.Name != name {
+			t.Errorf("%s is the workload %q, error %v", file, w.Name, err)
+		}
+		_, _, err = Own(file, []byte("summary: s\noperations: [{name: a}]\n"))
+		where := file
+		if file == name {
+			where += ".yaml"
+		}
+		if err == nil || !strings.Contains(err.Error(), where+":2: ") {
+			t.Errorf("%s: %v, want it at %s:2", file, err, where)
+		}
 	}
 }
 

@@ -128,11 +128,15 @@ func (s *Schema) check(v any, at []string, described string) []Fault {
 		faults = append(faults, Fault{At: at, Err: fmt.Errorf(format, args...), Hint: hint})
 	}
 	if kind := typeOf(v); len(s.Type) > 0 && !slices.Contains(s.Type, kind) {
-		wrong("it is of type %s, not %s", kind, strings.Join(s.Type, " or "))
+		if want := strings.Join(s.Type, " or "); v == nil {
+			wrong("it is empty, want type %s", want)
+		} else {
+			wrong("%s is of type %s, not %s", told(v), kind, want)
+		}
 		return faults
 	}
 	if text, ok := v.(string); len(s.Enum) > 0 && !(ok && slices.Contains(s.Enum, text)) {
-		wrong("it is none of %s", strings.Join(s.Enum, ", "))
+		wrong("%s is none of %s", told(v), strings.Join(s.Enum, ", "))
 	}
 	switch v := v.(type) {
 	case string:
@@ -168,7 +172,11 @@ func (s *Schema) check(v any, at []string, described string) []Fault {
 func (s *Schema) fields(object map[string]any, at []string, hint string) (faults []Fault) {
 	for _, name := range s.Required {
 		if _, ok := object[name]; !ok {
-			faults = append(faults, Fault{At: below(at, name), Err: errors.New("it is missing"), Hint: hint})
+			missing := Fault{At: below(at, name), Err: errors.New("it is missing"), Hint: hint}
+			if field := s.Properties[name]; field != nil && field.Description != "" {
+				missing.Hint = "write " + name + ": " + field.Description
+			}
+			faults = append(faults, missing)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -210,6 +218,17 @@ func typeOf(v any) string {
 		}
 	}
 	return "number"
+}
+
+// told returns what stands for v in a sentence: a short value itself.
+func told(v any) string {
+	switch v.(type) {
+	case string:
+		return fmt.Sprintf("%.40q", v)
+	case bool, json.Number:
+		return fmt.Sprint(v)
+	}
+	return "it"
 }
 
 // number returns the value of n, ±Inf of one that is too large.
