@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -264,7 +265,8 @@ func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 // syncs returns the moments before syncs, and the end. Until there, what is certain stays as it is
 // while more and more is acknowledged: a sync that was left out shows at one of these moments, or
 // nowhere. Those come first that follow a sync amid which its file was written: who trusted that
-// one shows there. Then those within large commits, of which a part may be certain.
+// one shows there. Then those within large commits, of which a part may be certain. Of each, one of
+// each kind has its turn, a rare one first: what replaces a log is synced once for many commits.
 func (r *recording) syncs() []int {
 	var first, amid, rest []int
 	large := slices.DeleteFunc(r.extents(), func(c extent) bool { return c.pairs == 0 })
@@ -289,10 +291,28 @@ func (r *recording) syncs() []int {
 			written[s.Path] = true
 		}
 	}
-	return slices.Concat(first, amid, rest, []int{len(r.steps)})
+	kinds := surroundings(r.course())
+	return slices.Concat(rareFirst(first, kinds), rareFirst(amid, kinds), rareFirst(rest, kinds), []int{len(r.steps)})
 }
 
-// few returns some of the states of a moment: nothing, and others at random, each of another sort.
+// rareFirst returns moments one of each kind in turn, the rarest first.
+func rareFirst(moments []int, kindOf []string) (all []int) {
+	var kinds []string
+	of := map[string][]int{}
+	for _, i := range moments {
+		k := kindOf[i]
+		if of[k] == nil {
+			kinds = append(kinds, k)
+		}
+		of[k] = append(of[k], i)
+	}
+	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
+	inTurn(kinds, of, func(_, _ int, i int) { all = append(all, i) })
+	return all
+}
+
+// few returns some of the states of a moment: nothing, everything, and others at random, each of
+// another sort.
 func few(states []powerfs.State, rng *rand.Rand) []powerfs.State {
 	const most = 5
 	rest := states[1:]
@@ -302,8 +322,13 @@ func few(states []powerfs.State, rng *rand.Rand) []powerfs.State {
 		before[s] = seen[s.Sort()]
 		seen[s.Sort()]++
 	}
+	all := func(s powerfs.State) bool { return s == powerfs.Random(everything, 0) }
+	if i := slices.IndexFunc(rest, all); i >= 0 {
+		before[rest[i]] = -1
+	}
 	slices.SortStableFunc(rest, func(a, b powerfs.State) int { return before[a] - before[b] })
-	return states[:min(most, len(states))]
+	rest = slices.Compact(rest) // everything may be there twice, as of a kill
+	return states[:min(most, 1+len(rest))]
 }
 
 // cellOf returns the cell of a rule, nil if the rule was not asked for.
