@@ -83,7 +83,7 @@ func (l *lane) recording(ctx context.Context, t *task, k int) (*recording, error
 	if r := t.recordings[k]; r != nil {
 		return r, nil
 	}
-	s := t.fitted(scenes[k%len(scenes)])
+	s := t.fitted(t.nth(k))
 	if l.Writers > 0 && !t.caps.Log {
 		s.writers = l.Writers
 	}

@@ -60,6 +60,18 @@ var faulty = []scene{
 	{writers: 1, weak: true, work: work{Batch: 6000}, legs: []leg{{"", 6}, {reopen, 3}}},
 }
 
+// nth returns the scene of the pair's k-th recording. What several processes do to one store comes
+// second where they may share it.
+func (p *pair) nth(k int) scene {
+	order := slices.Clone(scenes)
+	if p.caps.Shared {
+		at := slices.IndexFunc(order, func(s scene) bool { return s.apart })
+		apart := order[at]
+		order = slices.Insert(slices.Delete(order, at, at+1), 1, apart)
+	}
+	return order[k%len(order)]
+}
+
 // excused reports whether what follows a failed sync that nobody mends is no promise of the engine,
 // which says so itself (engines/internal/sqlite): two processes share a log in which weaker commits
 // stand before synced ones, and one of them opens the store between the other's failed sync and its
