@@ -196,13 +196,18 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 }
 
 // passes has the moments of an explorer looked at in several ways, which take turns: what is within
-// large commits; of all moments a few states, and then all; and, for a promise that is to hold,
-// what is certain before each sync.
+// large commits; what is behind a change of names, in two or three states; of all moments a few
+// states, and then all; and, for a promise that is to hold, what is certain before each sync.
 func (j *job) passes(x *explorer) {
 	all := x.left
 	some := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(j.allStates(p, rng), rng) }
+	first := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+		states := some(p, rng)
+		return states[:min(3, len(states))]
+	}
 	x.pass = pass{left: all, states: some, weight: 2, then: &pass{left: all, states: j.allStates}}
-	x.later = []pass{{left: append(x.rec.inside(), len(x.rec.steps)), weight: 1, states: j.only(powerfs.Everything)}}
+	x.later = []pass{{left: append(x.rec.inside(), len(x.rec.steps)), weight: 1, states: j.only(powerfs.Everything)},
+		{left: x.rec.renamed(), weight: 2, states: first}}
 	if j.caps.Class == kv.Synced {
 		x.later = append(x.later, pass{left: x.rec.syncs(), weight: 3, states: j.only(powerfs.Nothing)})
 	}
@@ -293,6 +298,18 @@ func (r *recording) syncs() []int {
 	}
 	kinds := surroundings(r.course())
 	return slices.Concat(rareFirst(first, kinds), rareFirst(amid, kinds), rareFirst(rest, kinds), []int{len(r.steps)})
+}
+
+// renamed returns the moments right behind a change or an end of a name, one of each kind in turn:
+// what has lost its name then is not needed any more, in whatever state the rest is.
+func (r *recording) renamed() (moments []int) {
+	kinds := make([]string, len(r.steps)+1)
+	for i, s := range r.steps {
+		if s.Kind&(powerfs.OnRename|powerfs.OnRemove|powerfs.OnTruncate) != 0 {
+			moments, kinds[i+1] = append(moments, i+1), kindOf(s)
+		}
+	}
+	return rareFirst(moments, kinds)
 }
 
 // rareFirst returns moments one of each kind in turn, the rarest first.

@@ -85,3 +85,15 @@ func TestMomentsBehindASyncThatWasWrittenAmidComeFirst(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// Behind a removal that comes once is looked before the tenth of another file.
+func TestMomentsBehindChangesOfNames(t *testing.T) {
+	var r recording
+	for _, path := range []string{"log1", "log2", "log3", "table4", "log5"} {
+		r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnWrite, Path: path},
+			powerfs.Step{Kind: powerfs.OnRemove, Path: path})
+	}
+	if got, want := r.renamed(), []int{8, 2, 4, 6, 10}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
