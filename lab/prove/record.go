@@ -75,7 +75,7 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	spec := writeSpec{Store: r.store, Past: newPast(seed, s.writers), From: make([]uint64, s.writers), Legs: s.legs,
 		Resume: faulty}
 	if s.slow {
-		spec.Pause = 2 * syncTime
+		spec.Pause, spec.Level = 2*syncTime, s.level
 	}
 	spec.Past.Work, spec.Buffers = s.work, t.caps.Class == kv.Buffered || t.caps.Mixed == kv.Buffered
 	r.ledger.acks = make([][]ack, s.writers)

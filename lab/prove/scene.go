@@ -17,6 +17,7 @@ type scene struct {
 	small   bool // with options that let files be filled, merged and replaced within the run
 	fails   bool // an operation fails
 	slow    bool // a sync takes a while, so that commits meet in one
+	level   bool // all commits of several writers are begun together, so that a repeated run is like the first
 	apart   bool // each writer is in a process of its own, if the engine lets several in
 	// who takes the place of a killed process closes the store before its first commit, which may
 	// hide what he found
@@ -45,14 +46,15 @@ var scenes = []scene{
 // faulty are the runs in which an operation fails: short, so that each operation has its turn.
 // Where every third commit is a weaker one, such is the last before a store is closed, which syncs
 // it. Commits meet in one sync only where there are four writers: one of them reads, and is alone,
-// one waits for a sync of its own, and two for the next. The last has a log of more than a MiB
+// one waits for a sync of its own, and two for the next: one that they share is found again in a
+// repeated run if they begin together. The last has a log of more than a MiB
 // before a weaker commit is lost with the sync that fails.
 var faulty = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {backup, 2}, {reopen, 5},
 		{reopen, 3}}},
 	{writers: 1, small: true, fails: true, weak: true, work: work{Sizes: 1, Batch: 150},
 		legs: []leg{{"", 8}, {hold, 7}, {compact, 4}, {reopen, 6}, {reopen, 2}}},
-	{writers: 4, slow: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
+	{writers: 4, slow: true, level: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 1, weak: true, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 2, apart: true, small: true, fails: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 3}, {hold, 5}, {reopen, 4}}},

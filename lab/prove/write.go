@@ -199,7 +199,7 @@ func (s *state) wait(ctx context.Context, w int, spec writeSpec, in leg, made ui
 		}
 	case in.First == linger:
 		s.linger(ctx, lingers+time.Duration(made)*lingerStep)
-	case most > 0 && made%2 == 1 && together.of > 1:
+	case most > 0 && together.of > 1 && (spec.Level || made%2 == 1):
 		together.wait()
 	case w == 0:
 		time.Sleep(upTo(3 * most))
