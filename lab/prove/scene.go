@@ -47,8 +47,9 @@ var scenes = []scene{
 // Where every third commit is a weaker one, such is the last before a store is closed, which syncs
 // it. Commits meet in one sync only where there are four writers: one of them reads, and is alone,
 // one waits for a sync of its own, and two for the next: one that they share is found again in a
-// repeated run if they begin together. The last has a log of more than a MiB
-// before a weaker commit is lost with the sync that fails.
+// repeated run if they begin together. One has a log of more than a MiB before a weaker commit is
+// lost with the sync that fails. In the last a commit comes amid the sync of the background that is
+// to keep the one before it.
 var faulty = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {backup, 2}, {reopen, 5},
 		{reopen, 3}}},
@@ -60,6 +61,7 @@ var faulty = []scene{
 		legs: []leg{{"", 3}, {hold, 5}, {reopen, 4}}},
 	{writers: 2, apart: true, slow: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 5}, {hold, 4}}},
 	{writers: 1, weak: true, work: work{Batch: 6000}, legs: []leg{{"", 6}, {reopen, 3}}},
+	{writers: 1, slow: true, weak: true, work: work{Sizes: 1}, legs: []leg{{"", 3}, {await, 5}}},
 }
 
 // nth returns the scene of the pair's k-th recording. What several processes do to one store comes
