@@ -270,8 +270,8 @@ func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 // syncs returns the moments before syncs, and the end. Until there, what is certain stays as it is
 // while more and more is acknowledged: a sync that was left out shows at one of these moments, or
 // nowhere. Those come first that follow a sync amid which its file was written: who trusted that
-// one shows there. Then those within large commits, of which a part may be certain. Of each, one of
-// each kind has its turn, a rare one first: what replaces a log is synced once for many commits.
+// one shows there. Then those within large commits, of which a part may be certain. Of each, each
+// file has its turn, and each kind, a rare one first: a table is synced once for many commits.
 func (r *recording) syncs() []int {
 	var first, amid, rest []int
 	large := slices.DeleteFunc(r.extents(), func(c extent) bool { return c.pairs == 0 })
@@ -296,8 +296,12 @@ func (r *recording) syncs() []int {
 			written[s.Path] = true
 		}
 	}
-	kinds := surroundings(r.course())
-	return slices.Concat(rareFirst(first, kinds), rareFirst(amid, kinds), rareFirst(rest, kinds), []int{len(r.steps)})
+	kinds, files := surroundings(r.course()), make([]string, len(r.steps))
+	for i, s := range r.steps {
+		files[i] = kindOf(s)
+	}
+	return slices.Concat(rareFirst(first, kinds, files), rareFirst(amid, kinds, files), rareFirst(rest, kinds, files),
+		[]int{len(r.steps)})
 }
 
 // renamed returns the moments right behind a change or an end of a name, one of each kind in turn:
@@ -309,22 +313,22 @@ func (r *recording) renamed() (moments []int) {
 			moments, kinds[i+1] = append(moments, i+1), kindOf(s)
 		}
 	}
-	return rareFirst(moments, kinds)
+	return rareFirst(moments, kinds, kinds)
 }
 
-// rareFirst returns moments one of each kind in turn, the rarest first.
-func rareFirst(moments []int, kindOf []string) (all []int) {
+// rareFirst returns moments one of each kind in turn, those of groups in turn and the rarest first.
+func rareFirst(moments []int, kindOf, groupOf []string) (all []int) {
 	var kinds []string
-	of := map[string][]int{}
+	of, group := map[string][]int{}, map[string]string{}
 	for _, i := range moments {
 		k := kindOf[i]
 		if of[k] == nil {
 			kinds = append(kinds, k)
 		}
-		of[k] = append(of[k], i)
+		of[k], group[k] = append(of[k], i), groupOf[i]
 	}
 	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
-	inTurn(kinds, of, func(_, _ int, i int) { all = append(all, i) })
+	inTurn(inGroups(kinds, group), of, func(_, _ int, i int) { all = append(all, i) })
 	return all
 }
 
