@@ -317,15 +317,15 @@ func (r *recording) renamed() (moments []int) {
 }
 
 // rareFirst returns moments one of each kind in turn, those of groups in turn and the rarest first.
-func rareFirst(moments []int, kindOf, groupOf []string) (all []int) {
+func rareFirst(moments []int, kindAt, groupAt []string) (all []int) {
 	var kinds []string
 	of, group := map[string][]int{}, map[string]string{}
 	for _, i := range moments {
-		k := kindOf[i]
+		k := kindAt[i]
 		if of[k] == nil {
 			kinds = append(kinds, k)
 		}
-		of[k], group[k] = append(of[k], i), groupOf[i]
+		of[k], group[k] = append(of[k], i), groupAt[i]
 	}
 	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 	inTurn(inGroups(kinds, group), of, func(_, _ int, i int) { all = append(all, i) })
