@@ -20,16 +20,21 @@ type chosen struct{ of, step, nth, turn int }
 // failure is forgotten most easily, two of them, while there are any, of more than a page, and one
 // is a write. Each file has its turn, in commits and beside them, before another kind of a file that
 // had one: a store has few files, and does a hundred kinds of operations on its log. Before them
-// come syncs that several commits wait for, syncs of long files and the writes that end commits.
+// come syncs that several commits wait for, those of long files and behind renames, and the writes
+// that end commits; all files of a backup that is made count as one.
 // Of a file the rarest kinds come first, and between them the most frequent ones, which are what
-// commits do. Of a kind those of a heavy course come last.
+// commits do. Of a kind those of one writer come first, which are found again in a repeated run, and
+// those of a heavy course last.
 func order(courses []course, rng *rand.Rand) []chosen {
 	of, group, heavy := map[string][]chosen{}, map[string]string{}, make([]int, len(courses))
+	many := make([]int, len(courses))
 	var kinds [4][]string // of large syncs, of the others, of writes, of the rest
 	for n, c := range courses {
 		steps := c.steps
 		around, bytes, nth := surroundings(c), written(steps), map[string]int{}
-		heavy[n] = c.heavy()
+		if heavy[n] = c.heavy(); c.many {
+			many[n] = 1
+		}
 		for _, i := range rng.Perm(len(steps)) {
 			k := around[i]
 			if steps[i].Kind == 0 {
@@ -38,7 +43,10 @@ func order(courses []course, rng *rand.Rand) []chosen {
 			if of[k] == nil {
 				r := rankOf(steps[i].Kind, bytes[i])
 				kinds[r] = append(kinds[r], k)
-				if group[k] = kindOf(steps[i]); c.aside != nil && c.aside[i] {
+				switch group[k] = kindOf(steps[i]); {
+				case beside(steps[i]):
+					group[k] = steps[i].Kind.String() + " beside"
+				case c.aside != nil && c.aside[i]:
 					group[k] = "aside " + group[k]
 				}
 			}
@@ -55,7 +63,8 @@ func order(courses []course, rng *rand.Rand) []chosen {
 		list := of[k]
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		slices.SortStableFunc(list, func(a, b chosen) int {
-			return cmp.Or(cmp.Compare(a.nth, b.nth), cmp.Compare(heavy[a.of], heavy[b.of]))
+			return cmp.Or(cmp.Compare(a.nth, b.nth), cmp.Compare(many[a.of], many[b.of]),
+				cmp.Compare(heavy[a.of], heavy[b.of]))
 		})
 	}
 	var ranks [4][]chosen
@@ -82,7 +91,7 @@ func order(courses []course, rng *rand.Rand) []chosen {
 }
 
 // special are groups of kinds that are looked at before those of single files.
-var special = []string{shared, long, last}
+var special = []string{shared, long, last, naming}
 
 // inGroups returns kinds, one of each group in turn, the special ones first.
 func inGroups(kinds []string, group map[string]string) (all []string) {
