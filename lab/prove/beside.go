@@ -183,7 +183,7 @@ func (l *lane) meet(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	return l.afterRestart(ctx, j, rec, mix(l.Seed, "meet", k))
+	return l.afterRestart(ctx, j, rec, mix(l.Seed, "meet", k), certainTime)
 }
 
 // meetEvery: one of so many faults is met by two processes, where an engine lets several in.
@@ -214,7 +214,7 @@ func (l *lane) meetAtFault(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	return l.afterRestart(ctx, j, rec, mix(l.Seed, "meet at fault", k))
+	return l.afterRestart(ctx, j, rec, mix(l.Seed, "meet at fault", k), certainTime)
 }
 
 // syncAt is a sync in a meeting: what fails, and how many bytes that loses.

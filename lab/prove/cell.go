@@ -65,6 +65,19 @@ func (t trial) lost(n []uint64) (lost int64, age time.Duration) {
 	return lost, age
 }
 
+// refused returns which of the commits that are there an error had said not to be.
+func (t trial) refused(there []refused) string {
+	for _, r := range there {
+		for _, f := range t.ledger.failed {
+			if f.Denied && f.W == r.W && f.N == r.N && f.Salt == r.Salt && f.At < t.at {
+				return fmt.Sprintf("no prefix: the error of commit %d of writer %d says that nothing of it is there, and it is",
+					f.N, f.W)
+			}
+		}
+	}
+	return ""
+}
+
 // disorder returns how the commits that were found are no prefix of all: one that began after
 // another had been acknowledged is there, and that other is not. It also finds commits that nobody
 // can have made.
@@ -183,6 +196,7 @@ func (c *cell) judge(t trial, o outcome) bool {
 		if o.Broken == "" && o.Torn == "" {
 			o.Broken = t.disorder(o.N)
 		}
+		o.broken(t.refused(o.Refused))
 	}
 	if !o.Late {
 		o.broken(t.backup(o.Copy))

@@ -26,18 +26,30 @@ type outcome struct {
 	// writer read what was never written.
 	Late bool
 
+	// Refused are commits that are there, the last of their writers, and of which an error said that
+	// nothing is: before that was said they may be.
+	Refused []refused `json:",omitempty"`
+
 	Copy *outcome `json:",omitempty"` // of the backup, if it was looked at and there is one
 
 	chains []chain // by which N was reached
 }
 
+// refused is a commit of writer W.
+type refused struct {
+	W int
+	stampJSON
+}
+
 // past is what a verifier needs to know of the commits that were tried: each writer's chain, and
-// for each writer the commits that returned an error, of which each may be there or not.
+// for each writer the commits that returned an error, of which each may be there or not; and those
+// whose error said that they are not.
 type past struct {
-	Seed   uint64
-	Work   work
-	Chains []chain
-	Unsure [][]stampJSON
+	Seed    uint64
+	Work    work
+	Chains  []chain
+	Unsure  [][]stampJSON
+	Refused [][]stampJSON `json:",omitempty"`
 }
 
 // stampJSON is a stamp as it travels.
@@ -97,6 +109,7 @@ func (p past) compareWriter(w int, left map[string][]byte, o *outcome) {
 		return
 	}
 	o.N[w], o.chains[w] = at.n, c
+	o.refuses(p, w, at)
 	s.playTo(at.n, c)
 	diff := differences(mine, s.content())
 	if len(diff) == 0 {
@@ -109,7 +122,7 @@ func (p past) compareWriter(w int, left map[string][]byte, o *outcome) {
 	case at.n > 0 && explains(mine, diff, before.content()):
 		o.N[w]--
 		o.torn(fmt.Sprintf("commit %d of writer %d is there in part: %s", at.n, w, describe(diff[0], mine, now)))
-	case p.nextExplains(w, at.n, c, mine, diff):
+	case p.nextExplains(w, at.n, c, mine, diff, o):
 		o.torn(fmt.Sprintf("commit %d of writer %d is there in part: %s", at.n+1, w, describe(diff[0], mine, now)))
 	default:
 		o.broken(fmt.Sprintf("no prefix: after commit %d of writer %d, %s", at.n, w, describe(diff[0], mine, now)))
@@ -118,22 +131,41 @@ func (p past) compareWriter(w int, left map[string][]byte, o *outcome) {
 
 // nextExplains reports whether commit n+1 explains the keys at which got differs from the content
 // after commit n. If it has returned an error and was made anew under another salt, either of the
-// two may.
-func (p past) nextExplains(w int, n uint64, c chain, got map[string][]byte, keys []string) bool {
+// two may. One that was refused is noted in o.
+func (p past) nextExplains(w int, n uint64, c chain, got map[string][]byte, keys []string, o *outcome) bool {
 	salts := []uint64{c.salt(n + 1)}
-	if w < len(p.Unsure) {
-		for _, u := range p.Unsure[w] {
-			if u.N == n+1 {
-				salts = append(salts, u.Salt)
-			}
+	for _, u := range p.tried(w) {
+		if u.N == n+1 {
+			salts = append(salts, u.Salt)
 		}
 	}
 	return slices.ContainsFunc(salts, func(salt uint64) bool {
 		s := p.script(w)
 		s.playTo(n, c)
 		s.play(salt)
-		return explains(got, keys, s.content())
+		if !explains(got, keys, s.content()) {
+			return false
+		}
+		o.refuses(p, w, stamp{n + 1, salt})
+		return true
 	})
+}
+
+// tried returns the commits of a writer that returned an error, whatever that said.
+func (p past) tried(w int) (all []stampJSON) {
+	for _, of := range [][][]stampJSON{p.Unsure, p.Refused} {
+		if w < len(of) {
+			all = append(all, of[w]...)
+		}
+	}
+	return all
+}
+
+// refuses notes the commit at if it was refused.
+func (o *outcome) refuses(p past, w int, at stamp) {
+	if s := (stampJSON{at.n, at.salt}); w < len(p.Refused) && slices.Contains(p.Refused[w], s) {
+		o.Refused = append(o.Refused, refused{w, s})
+	}
 }
 
 // chainOf returns the chain in which the commit at is in its place, which a commit that returned an
@@ -143,7 +175,7 @@ func (p past) chainOf(w int, at stamp) (chain, bool) {
 	if at.n == 0 || c.salt(at.n) == at.salt {
 		return c, true
 	}
-	if w < len(p.Unsure) && slices.Contains(p.Unsure[w], stampJSON{at.n, at.salt}) {
+	if slices.Contains(p.tried(w), stampJSON{at.n, at.salt}) {
 		return c.from(at.n-1, at.salt), true
 	}
 	return nil, false

@@ -62,6 +62,7 @@ type story struct {
 	Before   []string   // the last operations before the crash, and those that failed
 	Acked    [][]ack    // before it, of each writer
 	Copies   []copied   // the backups that were made before it
+	Refused  []failure  // the commits of which an error said before it that nothing is there
 	At       int64      // by the clock of the acknowledgements
 	Expected string     //
 	Found    outcome    //
@@ -97,6 +98,11 @@ func (c *cell) keep(dir string, t *task) error {
 	for _, c := range e.trial.ledger.copies {
 		if c.Done < e.trial.at {
 			s.Copies = append(s.Copies, c)
+		}
+	}
+	for _, f := range e.trial.ledger.failed {
+		if f.Denied && f.At < e.trial.at {
+			s.Refused = append(s.Refused, f)
 		}
 	}
 	for w, list := range e.trial.ledger.acks {
@@ -173,7 +179,7 @@ func commits(list []ack) string {
 
 // lacks says what o, which a verifier has found, lacks of what was acknowledged; "" is nothing.
 func (s story) lacks(o outcome) string {
-	tr := trial{past: s.Verify.Past, ledger: ledger{acks: s.Acked, copies: s.Copies}, at: s.At}
+	tr := trial{past: s.Verify.Past, ledger: ledger{acks: s.Acked, copies: s.Copies, failed: s.Refused}, at: s.At}
 	c := &cell{atomic: s.Atomic}
 	c.judge(tr, o)
 	switch {

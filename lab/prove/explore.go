@@ -123,10 +123,12 @@ type course struct {
 	aside  []bool // of each step, that no commit was under way; nil is nobody knows
 	shared []bool // of each step, that it is a sync for several commits; nil is nobody knows
 	stakes []int  // of each step, see there
+	many   bool   // several writers did it, in another order each time
 }
 
 func (r *recording) course() course {
-	c := course{steps: r.steps, aside: make([]bool, len(r.steps)), shared: r.shared(), stakes: r.stakes()}
+	c := course{steps: r.steps, aside: make([]bool, len(r.steps)), shared: r.shared(), stakes: r.stakes(),
+		many: r.scene.writers > 1}
 	for i := range c.aside {
 		c.aside[i] = true
 	}
@@ -174,7 +176,8 @@ func (r *recording) shared() []bool {
 // page that the next commit writes once more. Others may wait for a sync that takes a while, and so
 // may several commits, of which each must hear of its failure. What is done between commits, as by
 // opening and closing, is another thing than what they do. So is the sync of a long file, of which
-// who mends it may take a part for the whole.
+// who mends it may take a part for the whole, and the last write of a commit before its sync, with
+// which all of a commit may be there that is said to have failed.
 func surroundings(c course) []string {
 	steps := c.steps
 	kinds := make([]string, len(steps)+2)
@@ -193,6 +196,12 @@ func surroundings(c course) []string {
 		if c.shared != nil && c.shared[i] {
 			all[i] = shared + all[i]
 		}
+		if c.endsCommit(i) {
+			all[i] = last + kinds[i+1]
+		}
+		if steps[i].Kind == powerfs.OnSync && i > 0 && steps[i-1].Kind == powerfs.OnRename && !beside(steps[i-1]) {
+			all[i] = naming + all[i]
+		}
 		switch s := steps[i]; {
 		case s.Kind == powerfs.OnCreate || s.Kind == powerfs.OnTruncate:
 			size[s.Path] = 0
@@ -203,6 +212,15 @@ func surroundings(c course) []string {
 		}
 	}
 	return all
+}
+
+// beside reports whether a step is of files beside the store, as those of a backup that is made.
+func beside(s powerfs.Step) bool { return strings.HasPrefix(strings.TrimPrefix(s.Path, "/"), ".") }
+
+// endsCommit reports whether step i is the write right before the sync that a commit waits for.
+func (c course) endsCommit(i int) bool {
+	return c.stakes != nil && i+1 < len(c.steps) && c.steps[i].Kind == powerfs.OnWrite &&
+		c.steps[i+1].Path == c.steps[i].Path && c.stakes[i+1] == acknowledged
 }
 
 // sortsOf returns what kind of operation each step is, as surroundings does, without what it stands
@@ -235,11 +253,14 @@ var (
 )
 
 // The kind of a sync begins with long if more than so many bytes are in the file, else with shared
-// if it is that.
+// if it is that, or with naming if it is to keep a rename, which others see though it fails; that of
+// a write with last if it ends a commit.
 const (
 	long     = "long "
 	longFile = 1 << 20
 	shared   = "shared "
+	last     = "last "
+	naming   = "naming "
 )
 
 func amountOf(bytes int) int {

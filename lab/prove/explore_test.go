@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"math/rand/v2"
 	"slices"
 	"syscall"
 	"testing"
@@ -149,7 +150,7 @@ func TestAFullDiskFailsSyncsAndTellsWhatItWrote(t *testing.T) {
 	t.Parallel()
 	j := &job{task: &task{fault: result.FaultENOSPC}}
 	sync := powerfs.Fault{Op: powerfs.OnSync, Nth: 2, Match: "log"}
-	got := j.variants(0, sync, 1, true)
+	got := j.variants(0, sync, 1, true, false)
 	sync.Err = syscall.ENOSPC
 	if len(got) != 1 || !slices.Equal(got[0].options().Faults, []powerfs.Fault{sync}) {
 		t.Errorf("a sync: got %+v, want that it finds no space", got)
@@ -157,7 +158,7 @@ func TestAFullDiskFailsSyncsAndTellsWhatItWrote(t *testing.T) {
 	write := powerfs.Fault{Op: powerfs.OnWrite, Nth: 2, Match: "log"}
 	half, rest := write, write
 	half.Short, rest.Nth, rest.Err = true, 3, syscall.ENOSPC
-	if !slices.ContainsFunc(j.variants(0, write, 1, false), func(t target) bool {
+	if !slices.ContainsFunc(j.variants(0, write, 1, false, false), func(t target) bool {
 		return slices.Equal(t.options().Faults, []powerfs.Fault{half, rest})
 	}) {
 		t.Errorf("a write: want one of which half is done and told, before one that finds no space")
@@ -165,10 +166,10 @@ func TestAFullDiskFailsSyncsAndTellsWhatItWrote(t *testing.T) {
 	done := write
 	done.Err, done.Done = syscall.EIO, true
 	is := func(t target) bool { return slices.Equal(t.options().Faults, []powerfs.Fault{done}) }
-	if slices.ContainsFunc(j.variants(0, write, 1, false), is) {
+	if slices.ContainsFunc(j.variants(0, write, 1, false, false), is) {
 		t.Error("a full disk has room for all of a write")
 	}
-	if j.fault = result.FaultEIO; !slices.ContainsFunc(j.variants(0, write, 1, false), is) {
+	if j.fault = result.FaultEIO; !slices.ContainsFunc(j.variants(0, write, 1, false, false), is) {
 		t.Error("a write: want one that fails when it is done")
 	}
 }
@@ -184,5 +185,78 @@ func TestMomentsWithinLargeCommits(t *testing.T) {
 	got := r.inside()
 	if want := []int{9, 13, 17, 21}; len(got) != 13 || !slices.Equal(got[:4], want) {
 		t.Errorf("got %v, want ten moments of the largest commit, from %v on, and the three of another", got, want)
+	}
+}
+
+// A log has many kinds of syncs, by what they write and stand between, and the file that names all
+// others has one: its sync fails before the log's have all failed.
+func TestEachFileHasItsTurn(t *testing.T) {
+	t.Parallel()
+	var steps []powerfs.Step
+	for n := range 12 { // each is of another kind, by its neighbours
+		for range 1 + n {
+			steps = append(steps, powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Bytes: 1})
+		}
+		steps = append(steps, powerfs.Step{Kind: powerfs.OnSync, Path: "log"},
+			powerfs.Step{Kind: powerfs.OnCreate, Path: "table" + string(rune('a'+n))})
+	}
+	for range 2 {
+		steps = append(steps, powerfs.Step{Kind: powerfs.OnSync, Path: "manifest"})
+	}
+	syncs := 0
+	for _, p := range order([]course{{steps: steps}}, rand.New(rand.NewPCG(1, 1))) {
+		if steps[p.step].Kind != powerfs.OnSync {
+			continue
+		}
+		if syncs++; steps[p.step].Path == "manifest" {
+			break
+		}
+	}
+	if syncs > 2 {
+		t.Errorf("the manifest's sync is the %dth that fails, want one of the first two", syncs)
+	}
+}
+
+// With the last write of a commit all of it may be there, though it is said to have failed.
+func TestTheWriteThatEndsACommitIsWhollyDoneFirst(t *testing.T) {
+	t.Parallel()
+	r := &recording{}
+	for i, kind := range []powerfs.FaultOp{powerfs.OnWrite, powerfs.OnWrite, powerfs.OnSync, powerfs.OnWrite} {
+		r.steps = append(r.steps, powerfs.Step{Kind: kind, Path: "log", Bytes: 1, Monotonic: int64(10 * i)})
+	}
+	r.ledger.acks = [][]ack{{{N: 1, Began: -5, Done: 25}}}
+	c := r.course()
+	for i := range r.steps {
+		if got, want := c.endsCommit(i), i == 1; got != want {
+			t.Errorf("step %d ends a commit: %v", i, got)
+		}
+	}
+	if p := order([]course{c}, rand.New(rand.NewPCG(1, 1))); p[1].step != 1 {
+		t.Errorf("step %d fails first of all writes", p[1].step)
+	}
+	write := powerfs.Fault{Op: powerfs.OnWrite, Nth: 3, Match: "log"}
+	j := &job{task: &task{fault: result.FaultEIO}}
+	if first := j.variants(0, write, 1, false, true)[0]; !first.Done {
+		t.Errorf("got %+v, want one that is done", first)
+	}
+	j.fault = result.FaultENOSPC
+	if all := j.variants(0, write, 1, false, true); all[0].Done || len(all) < 2 || all[1].Done {
+		t.Errorf("a full disk has room for all of a write: %+v", all)
+	}
+}
+
+// A kill leaves everything, and no other state shows what that does.
+func TestEverythingIsAmongFewStates(t *testing.T) {
+	t.Parallel()
+	states := []powerfs.State{powerfs.Random(nothing, 0)}
+	for seed := range uint64(40) {
+		states = append(states, powerfs.Random(powerfs.Rule{Survivors: powerfs.Pages}, seed))
+	}
+	states = append(states, powerfs.Random(everything, 0))
+	for seed := range uint64(20) {
+		got := few(slices.Clone(states), rand.New(rand.NewPCG(seed, 1)))
+		if got[0] != states[0] || got[1] != powerfs.Random(everything, 0) {
+			t.Errorf("got %v, want nothing and everything first", got)
+		}
 	}
 }

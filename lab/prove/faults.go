@@ -115,7 +115,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		of := make([][]target, len(h.steps))
 		for i, f := range faultsAt(h.steps) {
 			if f.Nth > 0 && !sharedIndex.MatchString(h.steps[i].Path) {
-				of[i] = j.variants(k, f, max(h.used[i]+int64(h.steps[i].Bytes)/2, 1), h.steps[i].Until > 0)
+				of[i] = j.variants(k, f, max(h.used[i]+int64(h.steps[i].Bytes)/2, 1), h.steps[i].Until > 0, h.endsCommit(i))
 			}
 		}
 		courses, at = append(courses, h.course), append(at, of)
@@ -169,8 +169,9 @@ const untold = 4
 
 // variants returns how one operation of a scene can fail. What is written during a slow sync that
 // fails is lost with the rest, or is not. Most writes that are half done are as with the system's
-// own disks: the process is told how much is done, and the write of the rest fails.
-func (j *job) variants(scene int, f powerfs.Fault, space int64, slow bool) []target {
+// own disks: the process is told how much is done, and the write of the rest fails. One that ends a
+// commit is wholly done first: then all of a commit is there that has failed.
+func (j *job) variants(scene int, f powerfs.Fault, space int64, slow, ends bool) []target {
 	full := j.fault == result.FaultENOSPC
 	if full && f.Op&mayFill == 0 {
 		return nil
@@ -180,11 +181,14 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, slow bool) []tar
 	}
 	all := []target{{scene: scene, Fault: f}}
 	if f.Op == powerfs.OnWrite {
-		part := f
-		if part.Done = !full && f.Nth%untold == untold/2; !part.Done {
+		part, turn := f, (f.Nth+f.Nth/untold)%untold // who writes a header and a page in turn has both
+		if part.Done = !full && (ends || turn == untold/2); !part.Done {
 			part.Short = true
 		}
-		all = append(all, target{scene: scene, Fault: part, told: part.Short && f.Nth%untold != 0})
+		all = append(all, target{scene: scene, Fault: part, told: part.Short && turn != 0})
+		if ends && part.Done {
+			slices.Reverse(all)
+		}
 	}
 	if full && f.Op == powerfs.OnSync {
 		return all
@@ -252,7 +256,11 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		return err
 	}
 	someTime := turnTime
-	if t.Op == powerfs.OnSync { // what it has lost is still read
+	switch {
+	case t.Op != powerfs.OnSync:
+	case k < firstFaults:
+		someTime = soonTime
+	default: // what it has lost is still read
 		someTime = certainTime
 	}
 	return l.explorePasses(ctx, j.task, x, someTime)
@@ -289,6 +297,14 @@ func (l *lane) explorePasses(ctx context.Context, t *task, x *explorer, someTime
 	_, err := l.explore(ctx, t, x, end)
 	return err
 }
+
+// The first faults, and the first deaths, are looked at for no longer than soonTime in more than one
+// state: each file has had its turn early, and a fault that most stores forget shows in what is
+// certain.
+const (
+	firstFaults = 36
+	soonTime    = 2 * turnTime
+)
 
 // certainTime is how long a fault may take until all moments behind it were looked at in one state,
 // and as long again until those behind a failed sync were in some.

@@ -189,8 +189,16 @@ func TestCommitThatReturnedAnErrorMayBeThereOrNot(t *testing.T) {
 	})
 	there := newScript(1, 0)
 	there.playTo(11, old)
-	if o := denied.compare(there.content()); o.Broken == "" {
-		t.Errorf("the commit whose error said that nothing of it is there passed: %+v", o)
+	got := denied.compare(there.content())
+	if want := []refused{{0, stampJSON{11, 5}}}; got.Broken != "" || !slices.Equal(got.Refused, want) {
+		t.Errorf("of the commit whose error said that nothing of it is there: %+v", got)
+	}
+	tr := trial{past: denied, ledger: ledger{failed: []failure{{N: 11, Salt: 5, Denied: true, At: 50}}}}
+	for tr.at = range int64(100) { // until the error is told the commit may be there
+		c := &cell{}
+		if c.judge(tr, got); (c.whole.failed > 0) != (tr.at > 50) {
+			t.Errorf("at %d, with an error told at 50, %d states are broken: %s", tr.at, c.whole.failed, c.What)
+		}
 	}
 	s := newScript(1, 0)
 	s.playTo(12, old)

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -82,7 +83,7 @@ func (l *lane) recording(ctx context.Context, t *task, k int) (*recording, error
 	if r := t.recordings[k]; r != nil {
 		return r, nil
 	}
-	s := t.fitted(scenes[k%len(scenes)])
+	s := t.fitted(t.nth(k))
 	if l.Writers > 0 && !t.caps.Log {
 		s.writers = l.Writers
 	}
@@ -195,13 +196,18 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 }
 
 // passes has the moments of an explorer looked at in several ways, which take turns: what is within
-// large commits; of all moments a few states, and then all; and, for a promise that is to hold,
-// what is certain before each sync.
+// large commits; what is behind a change of names, in two or three states; of all moments a few
+// states, and then all; and, for a promise that is to hold, what is certain before each sync.
 func (j *job) passes(x *explorer) {
 	all := x.left
 	some := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(j.allStates(p, rng), rng) }
+	first := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+		states := some(p, rng)
+		return states[:min(3, len(states))]
+	}
 	x.pass = pass{left: all, states: some, weight: 2, then: &pass{left: all, states: j.allStates}}
-	x.later = []pass{{left: append(x.rec.inside(), len(x.rec.steps)), weight: 1, states: j.only(powerfs.Everything)}}
+	x.later = []pass{{left: append(x.rec.inside(), len(x.rec.steps)), weight: 1, states: j.only(powerfs.Everything)},
+		{left: x.rec.renamed(), weight: 2, states: first}}
 	if j.caps.Class == kv.Synced {
 		x.later = append(x.later, pass{left: x.rec.syncs(), weight: 3, states: j.only(powerfs.Nothing)})
 	}
@@ -264,7 +270,8 @@ func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 // syncs returns the moments before syncs, and the end. Until there, what is certain stays as it is
 // while more and more is acknowledged: a sync that was left out shows at one of these moments, or
 // nowhere. Those come first that follow a sync amid which its file was written: who trusted that
-// one shows there. Then those within large commits, of which a part may be certain.
+// one shows there. Then those within large commits, of which a part may be certain. Of each, each
+// file has its turn, and each kind, a rare one first: a table is synced once for many commits.
 func (r *recording) syncs() []int {
 	var first, amid, rest []int
 	large := slices.DeleteFunc(r.extents(), func(c extent) bool { return c.pairs == 0 })
@@ -289,10 +296,44 @@ func (r *recording) syncs() []int {
 			written[s.Path] = true
 		}
 	}
-	return slices.Concat(first, amid, rest, []int{len(r.steps)})
+	kinds, files := surroundings(r.course()), make([]string, len(r.steps))
+	for i, s := range r.steps {
+		files[i] = kindOf(s)
+	}
+	return slices.Concat(rareFirst(first, kinds, files), rareFirst(amid, kinds, files), rareFirst(rest, kinds, files),
+		[]int{len(r.steps)})
 }
 
-// few returns some of the states of a moment: nothing, and others at random, each of another sort.
+// renamed returns the moments right behind a change or an end of a name, one of each kind in turn:
+// what has lost its name then is not needed any more, in whatever state the rest is.
+func (r *recording) renamed() (moments []int) {
+	kinds := make([]string, len(r.steps)+1)
+	for i, s := range r.steps {
+		if s.Kind&(powerfs.OnRename|powerfs.OnRemove|powerfs.OnTruncate) != 0 {
+			moments, kinds[i+1] = append(moments, i+1), kindOf(s)
+		}
+	}
+	return rareFirst(moments, kinds, kinds)
+}
+
+// rareFirst returns moments one of each kind in turn, those of groups in turn and the rarest first.
+func rareFirst(moments []int, kindAt, groupAt []string) (all []int) {
+	var kinds []string
+	of, group := map[string][]int{}, map[string]string{}
+	for _, i := range moments {
+		k := kindAt[i]
+		if of[k] == nil {
+			kinds = append(kinds, k)
+		}
+		of[k], group[k] = append(of[k], i), groupAt[i]
+	}
+	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
+	inTurn(inGroups(kinds, group), of, func(_, _ int, i int) { all = append(all, i) })
+	return all
+}
+
+// few returns some of the states of a moment: nothing, everything, and others at random, each of
+// another sort.
 func few(states []powerfs.State, rng *rand.Rand) []powerfs.State {
 	const most = 5
 	rest := states[1:]
@@ -302,8 +343,13 @@ func few(states []powerfs.State, rng *rand.Rand) []powerfs.State {
 		before[s] = seen[s.Sort()]
 		seen[s.Sort()]++
 	}
+	all := func(s powerfs.State) bool { return s == powerfs.Random(everything, 0) }
+	if i := slices.IndexFunc(rest, all); i >= 0 {
+		before[rest[i]] = -1
+	}
 	slices.SortStableFunc(rest, func(a, b powerfs.State) int { return before[a] - before[b] })
-	return states[:min(most, len(states))]
+	rest = slices.Compact(rest) // everything may be there twice, as of a kill
+	return states[:min(most, 1+len(rest))]
 }
 
 // cellOf returns the cell of a rule, nil if the rule was not asked for.

@@ -16,18 +16,25 @@ type chosen struct{ of, step, nth, turn int }
 
 // order returns the operations that processes asked for, one of each kind in turn. A kind that
 // several courses have counts once, and its turns come from all of them: time is short, and
-// every recording creates a store and closes it. Of four operations two are syncs, of which a
-// failure is forgotten most easily, one of them, while there are any, of more than a page, and one
-// is a write. The rarest kinds come first, and between them the most frequent ones, which are what
-// commits do, but before all of them syncs of long files, and those that several commits wait for.
-// Of a kind those of a heavy course come last.
+// every recording creates a store and closes it. Of six operations four are syncs, of which a
+// failure is forgotten most easily, two of them, while there are any, of more than a page, and one
+// is a write. Each file has its turn, in commits and beside them, before another kind of a file that
+// had one: a store has few files, and does a hundred kinds of operations on its log. Before them
+// come syncs that several commits wait for, those of long files and behind renames, and the writes
+// that end commits; all files of a backup that is made count as one.
+// Of a file the rarest kinds come first, and between them the most frequent ones, which are what
+// commits do. Of a kind those of one writer come first, which are found again in a repeated run, and
+// those of a heavy course last.
 func order(courses []course, rng *rand.Rand) []chosen {
-	of, first, heavy := map[string][]chosen{}, map[string]int{}, make([]int, len(courses))
+	of, group, heavy := map[string][]chosen{}, map[string]string{}, make([]int, len(courses))
+	many := make([]int, len(courses))
 	var kinds [4][]string // of large syncs, of the others, of writes, of the rest
 	for n, c := range courses {
 		steps := c.steps
 		around, bytes, nth := surroundings(c), written(steps), map[string]int{}
-		heavy[n] = c.heavy()
+		if heavy[n] = c.heavy(); c.many {
+			many[n] = 1
+		}
 		for _, i := range rng.Perm(len(steps)) {
 			k := around[i]
 			if steps[i].Kind == 0 {
@@ -36,9 +43,17 @@ func order(courses []course, rng *rand.Rand) []chosen {
 			if of[k] == nil {
 				r := rankOf(steps[i].Kind, bytes[i])
 				kinds[r] = append(kinds[r], k)
+				switch group[k] = kindOf(steps[i]); {
+				case beside(steps[i]):
+					group[k] = steps[i].Kind.String() + " beside"
+				case c.aside != nil && c.aside[i]:
+					group[k] = "aside " + group[k]
+				}
 			}
-			if (strings.HasPrefix(k, long) || strings.HasPrefix(k, shared)) && heavy[n] == 0 {
-				first[k] = -1
+			for _, g := range special {
+				if strings.HasPrefix(k, g) && heavy[n] == 0 {
+					group[k] = g
+				}
 			}
 			of[k] = append(of[k], chosen{of: n, step: i, nth: nth[k]})
 			nth[k]++
@@ -48,15 +63,14 @@ func order(courses []course, rng *rand.Rand) []chosen {
 		list := of[k]
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		slices.SortStableFunc(list, func(a, b chosen) int {
-			return cmp.Or(cmp.Compare(a.nth, b.nth), cmp.Compare(heavy[a.of], heavy[b.of]))
+			return cmp.Or(cmp.Compare(a.nth, b.nth), cmp.Compare(many[a.of], many[b.of]),
+				cmp.Compare(heavy[a.of], heavy[b.of]))
 		})
 	}
 	var ranks [4][]chosen
 	for r, list := range kinds {
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
-		list = fromBothEnds(list)
-		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
-		inTurn(list, of, func(turn, _ int, c chosen) {
+		inTurn(inGroups(fromBothEnds(list), group), of, func(turn, _ int, c chosen) {
 			c.turn = turn
 			ranks[r] = append(ranks[r], c)
 		})
@@ -64,16 +78,32 @@ func order(courses []course, rng *rand.Rand) []chosen {
 	large, small, writes, rest := &ranks[0], &ranks[1], &ranks[2], &ranks[3]
 	var all []chosen
 	for len(*large)+len(*small)+len(*writes)+len(*rest) > 0 {
-		syncs := large
 		if len(*large) == 0 {
-			syncs = small
+			large = small
 		}
-		for _, from := range []*[]chosen{syncs, writes, small, rest} {
+		for _, from := range []*[]chosen{large, small, writes, large, small, rest} {
 			if len(*from) > 0 {
 				all, *from = append(all, (*from)[0]), (*from)[1:]
 			}
 		}
 	}
+	return all
+}
+
+// special are groups of kinds that are looked at before those of single files.
+var special = []string{shared, long, last, naming}
+
+// inGroups returns kinds, one of each group in turn, the special ones first.
+func inGroups(kinds []string, group map[string]string) (all []string) {
+	groups, of := slices.Clone(special), map[string][]string{}
+	for _, k := range kinds {
+		g := group[k]
+		if !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
+		of[g] = append(of[g], k)
+	}
+	inTurn(groups, of, func(_, _ int, k string) { all = append(all, k) })
 	return all
 }
 

@@ -65,6 +65,7 @@ type writeSpec struct {
 	// Pause is for how long a writer waits before a commit, at most, so that some come amid the
 	// sync of others. The first, whose transactions are alone, waits for up to three times as long.
 	Pause time.Duration `json:",omitempty"`
+	Level bool          `json:",omitempty"` // all commits are begun together
 }
 
 // leg is a stretch of commits, and what is done before them.

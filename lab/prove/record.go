@@ -75,7 +75,7 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	spec := writeSpec{Store: r.store, Past: newPast(seed, s.writers), From: make([]uint64, s.writers), Legs: s.legs,
 		Resume: faulty}
 	if s.slow {
-		spec.Pause = 2 * syncTime
+		spec.Pause, spec.Level = 2*syncTime, s.level
 	}
 	spec.Past.Work, spec.Buffers = s.work, t.caps.Class == kv.Buffered || t.caps.Mixed == kv.Buffered
 	r.ledger.acks = make([][]ack, s.writers)
@@ -310,16 +310,24 @@ func (l *lane) untilEnd(ctx context.Context, w *writer, faulty bool) (d *doneMes
 // there or not, unless its error said that it is not, and where the writer went on, it did so in a
 // segment of its own.
 func (p past) after(l ledger) past {
-	out := past{Seed: p.Seed, Work: p.Work, Unsure: make([][]stampJSON, len(p.Chains))}
+	out := past{Seed: p.Seed, Work: p.Work, Unsure: make([][]stampJSON, len(p.Chains)),
+		Refused: make([][]stampJSON, len(p.Chains))}
 	out.Chains = append(out.Chains, p.Chains...)
 	for w := range p.Unsure {
 		out.Unsure[w] = append(out.Unsure[w], p.Unsure[w]...)
 	}
+	for w := range p.Refused {
+		out.Refused[w] = append(out.Refused[w], p.Refused[w]...)
+	}
 	for _, f := range l.failed {
-		if f.Denied {
+		if f.N == 0 { // a snapshot, and no commit
 			continue
 		}
-		out.Unsure[f.W] = append(out.Unsure[f.W], stampJSON{f.N, f.Salt})
+		of := out.Unsure
+		if f.Denied {
+			of = out.Refused
+		}
+		of[f.W] = append(of[f.W], stampJSON{f.N, f.Salt})
 	}
 	for _, r := range l.resumed {
 		out.Chains[r.W] = out.Chains[r.W].resumed(r)

@@ -240,7 +240,7 @@ func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 	if err != nil {
 		return err
 	}
-	return l.afterRestart(ctx, j, rec, mix(l.Seed, "restart", k))
+	return l.afterRestart(ctx, j, rec, mix(l.Seed, "restart", k), certainTime)
 }
 
 // followUp has a process killed that mends what a failure has left, or dies of it.
@@ -253,12 +253,16 @@ func (l *lane) followUp(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	return l.afterRestart(ctx, j, rec, mix(l.Seed, "follow", f.scene, f.options.Faults, f.op, f.looks))
+	most := certainTime
+	if j.followed <= firstDeaths {
+		most = soonTime
+	}
+	return l.afterRestart(ctx, j, rec, mix(l.Seed, "follow", f.scene, f.options.Faults, f.op, f.looks), most)
 }
 
 // afterRestart looks at what a crash leaves while the last process of a recording goes on: at the
-// moments that tell most first, and of all in one state before others.
-func (l *lane) afterRestart(ctx context.Context, j *job, rec *recording, seed uint64) error {
+// moments that tell most first, and of all in one state before others, for so long at most.
+func (l *lane) afterRestart(ctx context.Context, j *job, rec *recording, seed uint64, most time.Duration) error {
 	rec.seed = seed
 	l.troubled(j.cells, rec)
 	first := rec.behind(rec.began)
@@ -271,7 +275,7 @@ func (l *lane) afterRestart(ctx context.Context, j *job, rec *recording, seed ui
 	if err := l.exploreGathered(ctx, j, x, first); err != nil {
 		return err
 	}
-	all, until := x.left, time.Now().Add(certainTime)
+	all, until := x.left, time.Now().Add(most)
 	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return p.States(j.entries(), rng)[:1] }
 	if _, err := l.explore(ctx, j.task, x, until); err != nil {
 		return err

@@ -17,6 +17,7 @@ type scene struct {
 	small   bool // with options that let files be filled, merged and replaced within the run
 	fails   bool // an operation fails
 	slow    bool // a sync takes a while, so that commits meet in one
+	level   bool // all commits of several writers are begun together, so that a repeated run is like the first
 	apart   bool // each writer is in a process of its own, if the engine lets several in
 	// who takes the place of a killed process closes the store before its first commit, which may
 	// hide what he found
@@ -45,19 +46,34 @@ var scenes = []scene{
 // faulty are the runs in which an operation fails: short, so that each operation has its turn.
 // Where every third commit is a weaker one, such is the last before a store is closed, which syncs
 // it. Commits meet in one sync only where there are four writers: one of them reads, and is alone,
-// one waits for a sync of its own, and two for the next. The last has a log of more than a MiB
-// before a weaker commit is lost with the sync that fails.
+// one waits for a sync of its own, and two for the next: one that they share is found again in a
+// repeated run if they begin together. One has a log of more than a MiB before a weaker commit is
+// lost with the sync that fails. In the last a commit comes amid the sync of the background that is
+// to keep the one before it.
 var faulty = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {backup, 2}, {reopen, 5},
 		{reopen, 3}}},
 	{writers: 1, small: true, fails: true, weak: true, work: work{Sizes: 1, Batch: 150},
 		legs: []leg{{"", 8}, {hold, 7}, {compact, 4}, {reopen, 6}, {reopen, 2}}},
-	{writers: 4, slow: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
+	{writers: 4, slow: true, level: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 1, weak: true, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 2, apart: true, small: true, fails: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 3}, {hold, 5}, {reopen, 4}}},
 	{writers: 2, apart: true, slow: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 5}, {hold, 4}}},
 	{writers: 1, weak: true, work: work{Batch: 6000}, legs: []leg{{"", 6}, {reopen, 3}}},
+	{writers: 1, slow: true, weak: true, work: work{Sizes: 1}, legs: []leg{{"", 3}, {await, 5}}},
+}
+
+// nth returns the scene of the pair's k-th recording. What several processes do to one store comes
+// second where they may share it.
+func (p *pair) nth(k int) scene {
+	order := slices.Clone(scenes)
+	if p.caps.Shared {
+		at := slices.IndexFunc(order, func(s scene) bool { return s.apart })
+		apart := order[at]
+		order = slices.Insert(slices.Delete(order, at, at+1), 1, apart)
+	}
+	return order[k%len(order)]
 }
 
 // excused reports whether what follows a failed sync that nobody mends is no promise of the engine,
@@ -71,10 +87,11 @@ func (p *pair) excused(s scene) bool {
 }
 
 // smallOptions let files fill up within a short run. The first set of which an engine knows all
-// options is used.
+// options is used. Pebble stops no writes while a table in memory is written out, so that the next
+// one is full meanwhile.
 var smallOptions = []map[string]string{
 	{"MemTableSize": "1310720", "ValueThreshold": "4096", "ValueLogFileSize": "1048576"},
-	{"MemTableSize": "65536", "L0CompactionThreshold": "2", "LBaseMaxBytes": "65536"},
+	{"MemTableSize": "65536", "MemTableStopWritesThreshold": "4", "L0CompactionThreshold": "2", "LBaseMaxBytes": "65536"},
 	{"WriteBuffer": "65536", "CompactionTableSize": "32768", "CompactionTotalSize": "65536"},
 	{"AutoShrinkMinSize": "65536", "AutoShrinkPercentage": "30"},
 	{"wal_autocheckpoint": "20", "page_size": "1024", "cache_size": "8"},

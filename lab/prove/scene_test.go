@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -77,6 +78,27 @@ func TestOneSceneIsExcused(t *testing.T) {
 		}
 		if excused != c.want {
 			t.Errorf("%s: %d scenes are excused, want %d", c.what, excused, c.want)
+		}
+	}
+}
+
+// What several processes do to one store is recorded early, and all else besides.
+func TestProcessesThatShareAStoreComeEarly(t *testing.T) {
+	for _, shares := range []bool{false, true} {
+		p := &pair{caps: caps{Shared: shares}}
+		legs, apart := map[int]int{}, -1
+		for k := range len(scenes) {
+			s := p.nth(k)
+			if s.apart && apart < 0 {
+				apart = k
+			}
+			legs[slices.IndexFunc(scenes, func(o scene) bool { return reflect.DeepEqual(o, s) })]++
+		}
+		if len(legs) != len(scenes) {
+			t.Errorf("shared %v: %d of %d scenes are recorded", shares, len(legs), len(scenes))
+		}
+		if (apart == 1) != shares {
+			t.Errorf("shared %v: the one of several processes is recording %d", shares, apart)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func weightOf(c caps, fault string) int {
 		result.FaultPower:    {9, 5, 3},
 		result.FaultRecovery: {6, 2, 1},
 		result.FaultEIO:      {14, 2, 1},
-		result.FaultENOSPC:   {4, 1, 1},
+		result.FaultENOSPC:   {6, 1, 1},
 	}[fault]
 	switch {
 	case c.Class == kv.Synced:

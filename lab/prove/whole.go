@@ -32,6 +32,7 @@ func (s *keys) whole(ctx context.Context, p past) (o outcome, ok bool) {
 					return errWrong
 				}
 				o.N[w], o.chains[w] = at.n, c
+				o.refuses(p, w, at)
 				g.should = p.contentOf(w, at.n, c)
 			}
 			return all[w].take(k, value)

@@ -56,13 +56,17 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 			all.Go(func() { upkeep = s.subject.upkeep(ctx, leg.First, spec.Store.backup()) })
 		}
 		began := clock()
+		together := newGate(spec)
 		release := func() error { return nil }
 		if leg.First == hold {
 			release = s.subject.hold(ctx)
 		}
 		for w := range s.chains {
 			if spec.commits(w) {
-				all.Go(func() { s.writer(ctx, w, spec, leg) })
+				all.Go(func() {
+					defer together.leave()
+					s.writer(ctx, w, spec, leg, together)
+				})
 			}
 		}
 		all.Wait()
@@ -151,14 +155,14 @@ func (s *state) reopen(ctx context.Context, spec writeSpec) error {
 }
 
 // writer makes the commits of writer w in a leg.
-func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg) {
+func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg, together *gate) {
 	if s.failed[w] || in.First == await && w < len(s.chains)-1 {
 		return
 	}
 	for made, resumes := uint64(0), 0; in.Commits == 0 || made < in.Commits; made++ {
 		n := s.subject.last(w).n + 1
 		class := spec.Past.Work.class(n, spec.Store.Class)
-		s.wait(ctx, w, spec, in, made)
+		s.wait(ctx, w, spec, in, made, together)
 		began := clock()
 		err := s.subject.next(ctx, w, s.chains[w].salt(n), class)
 		if err == nil {
@@ -179,8 +183,10 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg) {
 	}
 }
 
-// wait waits until writer w is to make its next commit in a leg, in which it has made some.
-func (s *state) wait(ctx context.Context, w int, spec writeSpec, in leg, made uint64) {
+// wait waits until writer w is to make its next commit in a leg, in which it has made some. Where
+// syncs take a while every other one is begun by all writers together: of those all but one meet in
+// the sync behind the first. Between them writers pause, so that some come amid a sync.
+func (s *state) wait(ctx context.Context, w int, spec writeSpec, in leg, made uint64, together *gate) {
 	last := s.subject.last(w).n
 	upTo := func(most time.Duration) time.Duration {
 		return time.Duration(mix(spec.Past.Seed, "wait", w, last) % uint64(max(most, 1)))
@@ -193,6 +199,8 @@ func (s *state) wait(ctx context.Context, w int, spec writeSpec, in leg, made ui
 		}
 	case in.First == linger:
 		s.linger(ctx, lingers+time.Duration(made)*lingerStep)
+	case most > 0 && together.of > 1 && (spec.Level || made%2 == 1):
+		together.wait()
 	case w == 0:
 		time.Sleep(upTo(3 * most))
 	default:
