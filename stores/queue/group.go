@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/assaydb/assay/kv"
@@ -79,6 +80,11 @@ func (s *Store) commit(ctx context.Context, d kv.Durability, group []*request) e
 	s.group = s.group[:0]
 	for _, r := range group {
 		s.group = append(s.group, &r.Op)
+	}
+	if s.invite(d, group); len(s.guests) > 0 {
+		if err := s.commitWithGuests(ctx, d, group); err == nil || errors.Is(err, kv.InDoubt) {
+			return err
+		}
 	}
 	return s.backend.Commit(ctx, d, s.group)
 }
