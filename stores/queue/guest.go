@@ -11,52 +11,46 @@ import (
 // A guest is one who waits in Next and whose claim is done by the transaction that publishes a job:
 // in a key-value store a claim changes nothing but the queue's own value, which that transaction
 // writes anyway. So what is published to those who wait costs one commit, and not two. A claim of a
-// guest is never the reason why a publish fails, or waits: then it is published alone, and the guest
-// looks by itself.
+// guest is never the reason why a publish fails, or waits: then it is published alone, and the
+// guest looks by itself.
 
-// invite sets guests to those who wait for the jobs that a group publishes, and takes them out of
-// their lines.
+// invite sets s.guests to those who wait for the jobs that a group publishes, and does not claim
+// itself, and takes them out of their lines. The first who asks for more than the durability d, and
+// those behind, stay.
 func (s *Store) invite(d kv.Durability, group []*request) {
 	s.guests = s.guests[:0]
-	if s.traits.Alike {
-		return
-	}
+	free := 0
 	for _, r := range group {
-		switch r.Verb {
-		case Publish:
-			for i := range r.Drafts {
-				if r.Drafts[i].Delay < time.Millisecond {
-					r.line.offered++
-				}
-			}
-		case Claim:
-			r.line.offered -= r.Limit
+		if free += len(r.Drafts); r.Verb == Claim {
+			free -= r.Limit
 		}
 	}
 	for _, r := range group {
-		if r.line.offered > 0 {
-			s.guests = r.line.invite(s.guests, d, r.line.offered)
+		if r.Verb != Publish || free <= 0 || s.traits.Alike {
+			continue
 		}
-		r.line.offered = 0
+		l, n := r.line, 0
+		l.mu.Lock()
+		for n < min(free, len(r.Drafts), len(l.waiting)) && r.Drafts[n].Delay < time.Millisecond && d <= l.waiting[n].class {
+			n++
+		}
+		s.guests = append(s.guests, l.waiting[:n]...)
+		l.waiting = slices.Delete(l.waiting, 0, n)
+		l.mu.Unlock()
+		free -= n
 	}
 }
 
-// invite appends the first n who wait to guests, up to one who asks for more than the durability d.
-func (l *line) invite(guests []*waiter, d kv.Durability, n int) []*waiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i := 0
-	for i < min(n, len(l.waiting)) && d <= l.waiting[i].class {
-		i++
-	}
-	guests = append(guests, l.waiting[:i]...)
-	l.waiting = slices.Delete(l.waiting, 0, i)
-	return guests
-}
-
-// commitWithGuests commits a group, whose operations are in s.group, and the claims of guests after
-// it. It gives up waiting for the store as soon as the context of one of them ends.
+// commitWithGuests commits a group, whose operations are in s.group, and behind it the claims of
+// s.guests. It gives up waiting for the store as soon as the context of one of them ends.
 func (s *Store) commitWithGuests(ctx context.Context, d kv.Durability, group []*request) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	all := s.group
+	for _, w := range s.guests {
+		all = append(all, &w.op)
+		defer context.AfterFunc(w.ctx, cancel)()
+	}
 	done := false
 	defer func() {
 		for _, w := range s.guests {
@@ -64,31 +58,16 @@ func (s *Store) commitWithGuests(ctx context.Context, d kv.Durability, group []*
 		}
 		clear(s.guests)
 	}()
-	all := s.group
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for _, w := range s.guests {
-		all = append(all, &w.op)
-		if w.ctx.Done() != nil {
-			defer context.AfterFunc(w.ctx, cancel)()
-		}
-	}
-	err := s.backend.Commit(ctx, d, all)
-	s.group = all[:len(group)]
-	if err != nil {
+	if err := s.backend.Commit(ctx, d, all); err != nil {
 		return err
 	}
 	done = true
 	for _, w := range s.guests {
-		w.line.left = &w.op
-	}
-	for _, r := range group { // what those who still wait are told of
-		if left := r.line.left; left != nil {
-			r.Ready, r.Due = left.Ready, left.Due
+		for _, r := range group {
+			if r.line == w.line { // those who still wait are told of what the guests left
+				r.Ready, r.Due = w.op.Ready, w.op.Due
+			}
 		}
-	}
-	for _, w := range s.guests {
-		w.line.left = nil
 	}
 	return nil
 }
@@ -97,12 +76,10 @@ func (s *Store) commitWithGuests(ctx context.Context, d kv.Durability, group []*
 func (w *waiter) serve(done bool) {
 	w.line.mu.Lock()
 	defer w.line.mu.Unlock()
-	if !done {
+	if w.line.pause = firstPoll; !done {
 		w.op.clear()
 	}
-	if len(w.op.Jobs) > 0 {
-		w.line.pause = firstPoll
-	} else {
+	if len(w.op.Jobs) == 0 {
 		w.line.coming++
 	}
 	w.wake <- struct{}{}

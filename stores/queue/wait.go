@@ -12,41 +12,26 @@ import (
 )
 
 // Next is Claim that waits until there is at least one job, or ctx ends. Those that wait longest
-// are served first. Who waits when the Store publishes a job, with a class as good as d, is given it
-// by the commit that publishes: that is a claim as any other, and no commit of its own.
+// are served first. Who waits when the Store publishes a job, with a class as good as d, is given
+// it by the commit that publishes: that is a claim as any other, and no commit of its own.
 func (q *Queue) Next(ctx context.Context, d kv.Durability, limit int) ([]Job, error) {
 	seen := q.line.arrive(false)
 	jobs, err := q.Claim(ctx, d, limit)
-	if err != nil || len(jobs) > 0 {
-		return jobs, err
+	if err == nil && len(jobs) == 0 {
+		return q.await(ctx, d, limit, seen)
 	}
-	return q.await(ctx, d, limit, seen)
+	return jobs, err
 }
 
 // await is Next for one who has looked since the news were as seen, and found nothing.
 func (q *Queue) await(ctx context.Context, d kv.Durability, limit int, seen uint64) ([]Job, error) {
-	w := &waiter{line: q.line, wake: make(chan struct{}, 1), ctx: ctx, class: d}
-	w.op = Op{Verb: Claim, Queue: q.name, Settings: &q.settings, Clock: q.store.options.Clock,
-		Limit: limit, After: q.settings.Lease}
+	w := &waiter{line: q.line, wake: make(chan struct{}, 1), ctx: ctx, class: d, op: Op{Verb: Claim, Queue: q.name,
+		Settings: &q.settings, Clock: q.store.options.Clock, Limit: limit, After: q.settings.Lease}}
 	for {
 		woken := q.line.join(w, seen)
 		if woken {
-			var ended error
-			select {
-			case <-w.wake:
-			case <-ctx.Done():
-				ended = canceled("claim", ctx)
-			case <-q.store.done:
-				ended = errClosed("claim")
-			}
-			if ended != nil {
-				q.line.leave(w)
-			}
-			if len(w.op.Jobs) > 0 {
-				return w.op.Jobs, nil
-			}
-			if ended != nil {
-				return nil, ended
+			if err := w.wait(q.store.done); err != nil || len(w.op.Jobs) > 0 {
+				return w.op.Jobs, err
 			}
 		}
 		seen = q.line.arrive(woken)
@@ -60,19 +45,30 @@ func (q *Queue) await(ctx context.Context, d kv.Durability, limit int, seen uint
 	}
 }
 
-// line is those who wait for jobs of one queue. A commit that publishes serves them; any other wakes
-// as many of them as there are jobs ready, and a timer one when the next job may become ready by the
-// clock; where others may change the queue, one now and then.
+// wait waits until w is woken. It returns an error if it has left the line instead.
+func (w *waiter) wait(closed <-chan struct{}) (err error) {
+	select {
+	case <-w.wake:
+		return nil
+	case <-w.ctx.Done():
+		err = canceled("claim", w.ctx)
+	case <-closed:
+		err = errClosed("claim")
+	}
+	if w.line.leave(w); len(w.op.Jobs) > 0 {
+		return nil
+	}
+	return err
+}
+
+// line is those who wait for jobs of one queue. A commit that publishes serves them; any other
+// wakes as many of them as there are jobs ready, and a timer one when the next job may become ready
+// by the clock; where others may change the queue, one now and then.
 type line struct {
 	store   *Store
 	swept   atomic.Int64 // when the queue was swept last
 	sweptTo atomic.Int64 // where that sweep goes on: see Sweep, the Verb
 	tally
-
-	// Of the group that is being committed, by whose leader they are used: how many of the jobs that
-	// it publishes it does not claim, and what the claims of guests left.
-	offered int
-	left    *Op
 
 	mu      sync.Mutex
 	waiting []*waiter     // the one that waits longest first
@@ -226,22 +222,18 @@ func (l *line) join(w *waiter, seen uint64) bool {
 // is gives up waiting for the store, or ends.
 func (l *line) leave(w *waiter) {
 	l.mu.Lock()
-	i := slices.Index(l.waiting, w)
-	if i >= 0 {
+	defer l.mu.Unlock()
+	if i := slices.Index(l.waiting, w); i >= 0 {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
+		return
 	}
 	l.mu.Unlock()
-	if i >= 0 {
-		return
-	}
 	<-w.wake
-	if len(w.op.Jobs) > 0 {
-		return
-	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.coming--
-	l.wake(1)
+	if len(w.op.Jobs) == 0 {
+		l.coming--
+		l.wake(1)
+	}
 }
 
 // passOn wakes another waiter instead of one that could not look.
