@@ -82,8 +82,9 @@ func (s *Store) commit(ctx context.Context, d kv.Durability, group []*request) e
 		s.group = append(s.group, &r.Op)
 	}
 	if s.invite(d, group); len(s.guests) > 0 {
-		if err := s.commitWithGuests(ctx, d, group); err == nil || errors.Is(err, kv.InDoubt) {
-			return err
+		err := s.commitWithGuests(ctx, d, group)
+		if err == nil || errors.Is(err, kv.InDoubt) || errors.Is(err, kv.Busy) && !errors.Is(err, kv.Canceled) {
+			return err // which is not for the guests' sake, or not to be done again
 		}
 	}
 	return s.backend.Commit(ctx, d, s.group)
