@@ -31,8 +31,10 @@ func (s *Store) invite(d kv.Durability, group []*request) {
 		}
 		l, n := r.line, 0
 		l.mu.Lock()
-		for n < min(free, len(r.Drafts), len(l.waiting)) && r.Drafts[n].Delay < time.Millisecond && d <= l.waiting[n].class {
-			n++
+		for i := range r.Drafts {
+			if n < min(free, len(l.waiting)) && r.Drafts[i].Delay < time.Millisecond && d <= l.waiting[n].class {
+				n++
+			}
 		}
 		s.guests = append(s.guests, l.waiting[:n]...)
 		l.waiting = slices.Delete(l.waiting, 0, n)
