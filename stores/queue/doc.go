@@ -129,8 +129,8 @@
 // merge later (Pebble, Badger) a search from the beginning of the queue would step over every job
 // that was ever claimed. Calls that wait for each other are committed together, whatever they do: a
 // producer and a worker that are both busy share their commits. A program that works on one job
-// after the other halves its commits by Work or Swap. Who waits when a job is published claims it by
-// the same commit, if the publish asks for no less than the claim: a job for a worker that has
-// nothing to do is two commits, the publish and the acknowledgement. [Queue.Counts] reads counters over kv, and
-// counts in SQL.
+// after the other halves its commits by Work or Swap. Who waits when a job is published claims it
+// by the same commit, if the publish asks for no less than the claim: a job for a worker that has
+// nothing to do is two commits, the publish and the acknowledgement. [Queue.Counts] reads counters
+// over kv, and counts in SQL.
 package queue

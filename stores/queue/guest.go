@@ -14,17 +14,11 @@ import (
 // guest is never the reason why a publish fails, or waits: then it is published alone, and the
 // guest looks by itself.
 
-// invite sets s.guests to those who wait for the jobs that a group publishes, and does not claim
-// itself, and takes them out of their lines. The first who asks for more than the durability d, and
-// those behind, stay.
-func (s *Store) invite(d kv.Durability, group []*request) {
+// invite sets s.guests to those who wait for the jobs that a group publishes, of which so many are
+// free for them, and takes them out of their lines. The first who asks for more than the durability
+// d, and those behind, stay.
+func (s *Store) invite(d kv.Durability, group []*request, free int) {
 	s.guests = s.guests[:0]
-	free := 0
-	for _, r := range group {
-		if free += len(r.Drafts); r.Verb == Claim {
-			free -= r.Limit
-		}
-	}
 	for _, r := range group {
 		if r.Verb != Publish || free <= 0 || s.traits.Alike {
 			continue

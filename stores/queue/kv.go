@@ -210,12 +210,10 @@ func (b *kvBackend) del(q *kvQueue, key []byte) error {
 }
 
 // verbs do one operation each.
-var verbs = [...]func(*kvQueue, *kvBackend, *Op) error{
-	Publish: (*kvQueue).publish, Claim: (*kvQueue).claimJobs, Tick: (*kvQueue).tick,
+var verbs = [...]func(*kvQueue, *kvBackend, *Op) error{Publish: (*kvQueue).publish, Claim: (*kvQueue).claimJobs,
+	Tick: (*kvQueue).tick, Requeue: (*kvQueue).requeue, Purge: (*kvQueue).purge, Sweep: (*kvQueue).sweep,
 	Ack: settling((*kvQueue).ack), Nack: settling((*kvQueue).nack), Release: settling((*kvQueue).release),
-	Extend: settling((*kvQueue).extend), Requeue: (*kvQueue).requeue, Delete: (*kvQueue).deleteJobs,
-	Purge: (*kvQueue).purge, Sweep: (*kvQueue).sweep,
-}
+	Extend: settling((*kvQueue).extend), Delete: (*kvQueue).deleteJobs}
 
 // settling returns the verb that calls fn for every receipt's claim.
 func settling(fn func(*kvQueue, *kvBackend, *Op, claimed) error) func(*kvQueue, *kvBackend, *Op) error {

@@ -15,45 +15,43 @@ import (
 // are served first. Who waits when the Store publishes a job, with a class as good as d, is given
 // it by the commit that publishes: that is a claim as any other, and no commit of its own.
 func (q *Queue) Next(ctx context.Context, d kv.Durability, limit int) ([]Job, error) {
-	seen := q.line.arrive(false)
-	jobs, err := q.Claim(ctx, d, limit)
-	if err == nil && len(jobs) == 0 {
-		return q.await(ctx, d, limit, seen)
-	}
-	return jobs, err
+	return q.await(ctx, d, limit, nil)
 }
 
-// await is Next for one who has looked since the news were as seen, and found nothing.
-func (q *Queue) await(ctx context.Context, d kv.Durability, limit int, seen uint64) ([]Job, error) {
+// await is Next, for one who has looked since the news were as seen, if that is not nil, and found
+// nothing.
+func (q *Queue) await(ctx context.Context, d kv.Durability, limit int, seen *uint64) ([]Job, error) {
 	w := &waiter{line: q.line, wake: make(chan struct{}, 1), ctx: ctx, class: d, op: Op{Verb: Claim, Queue: q.name,
 		Settings: &q.settings, Clock: q.store.options.Clock, Limit: limit, After: q.settings.Lease}}
-	for {
-		woken := q.line.join(w, seen)
-		if woken {
+	for woken := false; ; seen = nil {
+		if seen == nil {
+			news := q.line.arrive(woken)
+			jobs, err := q.Claim(ctx, d, limit)
+			if err != nil && woken {
+				q.line.passOn() // what this one was woken for is still there
+			}
+			if err != nil || len(jobs) > 0 {
+				return jobs, err
+			}
+			seen = &news
+		}
+		if woken = q.line.join(w, *seen); woken {
 			if err := w.wait(q.store.done); err != nil || len(w.op.Jobs) > 0 {
 				return w.op.Jobs, err
 			}
-		}
-		seen = q.line.arrive(woken)
-		jobs, err := q.Claim(ctx, d, limit)
-		if err != nil && woken {
-			q.line.passOn() // what this one was woken for is still there
-		}
-		if err != nil || len(jobs) > 0 {
-			return jobs, err
 		}
 	}
 }
 
 // wait waits until w is woken. It returns an error if it has left the line instead.
-func (w *waiter) wait(closed <-chan struct{}) (err error) {
+func (w *waiter) wait(closed <-chan struct{}) error {
+	err := errClosed("claim")
 	select {
 	case <-w.wake:
 		return nil
 	case <-w.ctx.Done():
 		err = canceled("claim", w.ctx)
 	case <-closed:
-		err = errClosed("claim")
 	}
 	if w.line.leave(w); len(w.op.Jobs) > 0 {
 		return nil
