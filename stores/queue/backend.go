@@ -42,6 +42,7 @@ type Backend interface {
 // Traits says as data what a backend can do.
 type Traits struct {
 	Shared bool // other processes, or other Stores, may change the queues too
+	Alike  bool // a group is best of one verb: each further one is another round trip to a server
 }
 
 // Verb is what an Op does.

@@ -116,11 +116,10 @@
 // all promises above across them; they should open it with equal [Settings] and have clocks that
 // agree.
 //
-// A worker that waits in Next sleeps until a job is there: it is woken by what its own Store
-// publishes and gives back, and by the end of delays and leases. What another process does it looks
-// for every [Options.Poll], and more often right after there was a job. In a store opened in
-// Exclusive mode nobody looks: there, use one Store for all of a program's workers. Several keep
-// all promises, but do not wake each other's.
+// A worker that waits in Next sleeps until a job is there. What its own Store publishes it is given
+// by the commit that publishes; it is woken by what its Store gives back, by the end of delays and
+// leases, and by what another Store over the same *kv.DB does. What another process does it looks
+// for every [Options.Poll], and more often right after there was a job.
 //
 // # Cost
 //
@@ -130,6 +129,8 @@
 // merge later (Pebble, Badger) a search from the beginning of the queue would step over every job
 // that was ever claimed. Calls that wait for each other are committed together, whatever they do: a
 // producer and a worker that are both busy share their commits. A program that works on one job
-// after the other halves its commits by Work or Swap. [Queue.Counts] reads counters over kv, and
-// counts in SQL.
+// after the other halves its commits by Work or Swap. Who waits when a job is published claims it
+// by the same commit, if the publish asks for no less than the claim: a job for a worker that has
+// nothing to do is two commits, the publish and the acknowledgement. [Queue.Counts] reads counters
+// over kv, and counts in SQL.
 package queue

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/assaydb/assay/kv"
@@ -77,8 +78,18 @@ func (s *Store) do(ctx context.Context, d kv.Durability, r *request) error {
 // commit is called by one goroutine at a time.
 func (s *Store) commit(ctx context.Context, d kv.Durability, group []*request) error {
 	s.group = s.group[:0]
+	free := 0
 	for _, r := range group {
 		s.group = append(s.group, &r.Op)
+		if free += len(r.Drafts); r.Verb == Claim {
+			free -= r.Limit
+		}
+	}
+	if s.invite(d, group, free); len(s.guests) > 0 {
+		err := s.commitWithGuests(ctx, d, group)
+		if err == nil || errors.Is(err, kv.InDoubt) || errors.Is(err, kv.Busy) && !errors.Is(err, kv.Canceled) {
+			return err // which is not for the guests' sake, or not to be done again
+		}
 	}
 	return s.backend.Commit(ctx, d, s.group)
 }

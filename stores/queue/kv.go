@@ -132,7 +132,7 @@ func (b *kvBackend) turn(tx *kv.Tx) error {
 		op.order = order
 		q, err := b.load(op.Queue)
 		if err == nil {
-			err = q.do(b, op)
+			err = verbs[op.Verb](q, b, op)
 		}
 		if err != nil {
 			return err
@@ -209,30 +209,13 @@ func (b *kvBackend) del(q *kvQueue, key []byte) error {
 	return b.tx.Delete(key)
 }
 
-// do does one operation.
-func (q *kvQueue) do(b *kvBackend, op *Op) error {
-	switch op.Verb {
-	case Publish:
-		return q.publish(b, op)
-	case Claim:
-		return q.claimJobs(b, op)
-	case Ack:
-		return q.withClaims(b, op, q.ack)
-	case Nack:
-		return q.withClaims(b, op, q.nack)
-	case Release:
-		return q.withClaims(b, op, q.release)
-	case Extend:
-		return q.withClaims(b, op, q.extend)
-	case Requeue:
-		return q.requeue(b, op)
-	case Delete:
-		return q.deleteJobs(b, op)
-	case Tick:
-		return q.tick(b, op)
-	case Purge:
-		return q.purge(b, op)
-	default:
-		return q.sweep(b, op)
-	}
+// verbs do one operation each.
+var verbs = [...]func(*kvQueue, *kvBackend, *Op) error{Publish: (*kvQueue).publish, Claim: (*kvQueue).claimJobs,
+	Tick: (*kvQueue).tick, Requeue: (*kvQueue).requeue, Purge: (*kvQueue).purge, Sweep: (*kvQueue).sweep,
+	Ack: settling((*kvQueue).ack), Nack: settling((*kvQueue).nack), Release: settling((*kvQueue).release),
+	Extend: settling((*kvQueue).extend), Delete: (*kvQueue).deleteJobs}
+
+// settling returns the verb that calls fn for every receipt's claim.
+func settling(fn func(*kvQueue, *kvBackend, *Op, claimed) error) func(*kvQueue, *kvBackend, *Op) error {
+	return func(q *kvQueue, b *kvBackend, op *Op) error { return q.withClaims(b, op, fn) }
 }

@@ -81,7 +81,7 @@ func (q *kvQueue) endClaim(b *kvBackend, c claimed) error {
 }
 
 // withClaims calls fn for every receipt's claim, if all are live.
-func (q *kvQueue) withClaims(b *kvBackend, op *Op, fn func(*kvBackend, *Op, claimed) error) error {
+func (q *kvQueue) withClaims(b *kvBackend, op *Op, fn func(*kvQueue, *kvBackend, *Op, claimed) error) error {
 	claims := make([]claimed, 0, 8)
 	var stale []Receipt
 	for _, r := range op.Receipts {
@@ -99,7 +99,7 @@ func (q *kvQueue) withClaims(b *kvBackend, op *Op, fn func(*kvBackend, *Op, clai
 		return nil
 	}
 	for _, c := range claims {
-		if err := fn(b, op, c); err != nil {
+		if err := fn(q, b, op, c); err != nil {
 			return err
 		}
 	}

@@ -127,7 +127,7 @@ func readJob(s *kv.Snapshot, k *keys, home place) (Job, error) {
 // claimJobs does a Claim. It stops early at many jobs that are too old.
 func (q *kvQueue) claimJobs(b *kvBackend, op *Op) error {
 	if len(op.Receipts) > 0 {
-		if err := q.withClaims(b, op, q.ack); err != nil || op.Err != nil {
+		if err := q.withClaims(b, op, (*kvQueue).ack); err != nil || op.Err != nil {
 			return err
 		}
 	}

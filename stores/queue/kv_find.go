@@ -88,12 +88,11 @@ func (q *kvQueue) deleteJobs(b *kvBackend, op *Op) error {
 }
 
 func (q *kvQueue) deleteLocated(b *kvBackend, op *Op, l located) error {
-	if l.state != Ready {
-		return q.delete(b, op, l.state, l.found)
+	if l.state == Ready {
+		q.head.reset()
 	}
-	q.head.reset()
-	if !l.ready.fresh {
-		return q.delete(b, op, Ready, l.found)
+	if l.state != Ready || !l.ready.fresh {
+		return q.delete(b, op, l.state, l.found)
 	}
 	q.counts.Ready-- // it need not be the first: the mark stays
 	return q.forget(b, op.Now, l.claim.place, l.claim.tried)

@@ -75,10 +75,7 @@ func (b *kvBackend) List(ctx context.Context, queue string, state State, limit i
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return jobs, nil
+	return jobs, err
 }
 
 // Queues implements Backend.

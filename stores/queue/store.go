@@ -21,7 +21,8 @@ type Store struct {
 	done    chan struct{} // closed by Close
 
 	requests *groupcommit.Committer[request]
-	group    []*Op // of commit
+	group    []*Op     // of commit
+	guests   []*waiter // of commit
 
 	reads calls.Counter
 	mu    sync.Mutex

@@ -12,37 +12,56 @@ import (
 )
 
 // Next is Claim that waits until there is at least one job, or ctx ends. Those that wait longest
-// are served first.
+// are served first. Who waits when the Store publishes a job, with a class as good as d, is given
+// it by the commit that publishes: that is a claim as any other, and no commit of its own.
 func (q *Queue) Next(ctx context.Context, d kv.Durability, limit int) ([]Job, error) {
-	w := waiter{wake: make(chan struct{}, 1)}
-	for woken := false; ; {
-		seen := q.line.arrive(woken)
-		jobs, err := q.Claim(ctx, d, limit)
-		if err != nil && woken {
-			q.line.passOn() // what this one was woken for is still there
+	return q.await(ctx, d, limit, nil)
+}
+
+// await is Next, for one who has looked since the news were as seen, if that is not nil, and found
+// nothing.
+func (q *Queue) await(ctx context.Context, d kv.Durability, limit int, seen *uint64) ([]Job, error) {
+	w := &waiter{line: q.line, wake: make(chan struct{}, 1), ctx: ctx, class: d, op: Op{Verb: Claim, Queue: q.name,
+		Settings: &q.settings, Clock: q.store.options.Clock, Limit: limit, After: q.settings.Lease}}
+	for woken := false; ; seen = nil {
+		if seen == nil {
+			news := q.line.arrive(woken)
+			jobs, err := q.Claim(ctx, d, limit)
+			if err != nil && woken {
+				q.line.passOn() // what this one was woken for is still there
+			}
+			if err != nil || len(jobs) > 0 {
+				return jobs, err
+			}
+			seen = &news
 		}
-		if err != nil || len(jobs) > 0 {
-			return jobs, err
-		}
-		if woken = false; !q.line.join(&w, seen) {
-			continue
-		}
-		select {
-		case <-w.wake:
-			woken = true
-		case <-ctx.Done():
-			q.line.leave(&w)
-			return nil, canceled("claim", ctx)
-		case <-q.store.done:
-			q.line.leave(&w)
-			return nil, errClosed("claim")
+		if woken = q.line.join(w, *seen); woken {
+			if err := w.wait(q.store.done); err != nil || len(w.op.Jobs) > 0 {
+				return w.op.Jobs, err
+			}
 		}
 	}
 }
 
-// line is those who wait for jobs of one queue. What is committed wakes as many of them as there
-// are jobs ready, and a timer one when the next job may become ready by the clock; where others may
-// change the queue, one now and then.
+// wait waits until w is woken. It returns an error if it has left the line instead.
+func (w *waiter) wait(closed <-chan struct{}) error {
+	err := errClosed("claim")
+	select {
+	case <-w.wake:
+		return nil
+	case <-w.ctx.Done():
+		err = canceled("claim", w.ctx)
+	case <-closed:
+	}
+	if w.line.leave(w); len(w.op.Jobs) > 0 {
+		return nil
+	}
+	return err
+}
+
+// line is those who wait for jobs of one queue. A commit that publishes serves them; any other
+// wakes as many of them as there are jobs ready, and a timer one when the next job may become ready
+// by the clock; where others may change the queue, one now and then.
 type line struct {
 	store   *Store
 	swept   atomic.Int64 // when the queue was swept last
@@ -67,8 +86,15 @@ const firstPoll = time.Millisecond
 // machine sleeps, the clock does not, and it may be set.
 var longestSleep = 30 * time.Second
 
-// waiter is a call of Next. It is in line.waiting from join until it is woken or leaves.
-type waiter struct{ wake chan struct{} }
+// waiter is a call of Next. It is in line.waiting from join until it is woken, leaves, or is the
+// guest of a commit, which wakes it when it has ended.
+type waiter struct {
+	line  *line
+	wake  chan struct{}
+	ctx   context.Context
+	class kv.Durability
+	op    Op // its claim: without jobs it is to look by itself
+}
 
 // settle tells the line what a committed operation left.
 func (l *line) settle(op *Op) {
@@ -190,7 +216,8 @@ func (l *line) join(w *waiter, seen uint64) bool {
 	return true
 }
 
-// leave takes back a waiter. If it was woken meanwhile, another is instead.
+// leave takes back a waiter. If it was woken meanwhile, another is instead; a commit whose guest it
+// is gives up waiting for the store, or ends.
 func (l *line) leave(w *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,9 +225,13 @@ func (l *line) leave(w *waiter) {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
 		return
 	}
+	l.mu.Unlock()
 	<-w.wake
-	l.coming--
-	l.wake(1)
+	l.mu.Lock()
+	if len(w.op.Jobs) == 0 {
+		l.coming--
+		l.wake(1)
+	}
 }
 
 // passOn wakes another waiter instead of one that could not look.

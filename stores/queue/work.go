@@ -79,7 +79,9 @@ func (w *worker) try(claims, runs context.Context, o *Outcome) error {
 
 // next acknowledges what is done, whatever becomes of ctx, and waits for the next job.
 func (w *worker) next(ctx context.Context, done *Outcome) (Job, error) {
+	var looked *uint64
 	if done != nil && !w.team.wasTaken(done) {
+		seen := w.queue.line.arrive(false)
 		jobs, err := w.queue.Swap(ctx, w.class, 1, done.Job.Receipt)
 		switch {
 		case isStale(err): // another does it again
@@ -97,9 +99,10 @@ func (w *worker) next(ctx context.Context, done *Outcome) (Job, error) {
 			if w.report(done, Done); len(jobs) > 0 {
 				return jobs[0], nil
 			}
+			looked = &seen
 		}
 	}
-	jobs, err := w.queue.Next(ctx, w.class, 1)
+	jobs, err := w.queue.await(ctx, w.class, 1, looked)
 	if err != nil {
 		return Job{}, err
 	}

@@ -74,7 +74,7 @@ type backend struct {
 var _ queue.Backend = (*backend)(nil)
 
 // Traits implements queue.Backend.
-func (b *backend) Traits() queue.Traits { return queue.Traits{Shared: true} }
+func (b *backend) Traits() queue.Traits { return queue.Traits{Shared: true, Alike: true} }
 
 // Close implements queue.Backend.
 func (b *backend) Close() error {

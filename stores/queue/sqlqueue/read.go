@@ -76,10 +76,7 @@ func scanJobs(rows *sql.Rows, err error) (jobs []queue.Job, _ error) {
 		jobs = append(jobs, job)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return jobs, nil
+	return jobs, err
 }
 
 // scanJob returns the job of a row, and what the table specials has of it; further columns go to
