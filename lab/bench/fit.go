@@ -24,6 +24,8 @@ const (
 	// about 3 ms, operations take 1.2 to 2 times as long. A program that has one engine never sees
 	// that.
 	settling = 3 * time.Millisecond
+	// What takes longer than longOp waits for the disk for most of that: it does not settle.
+	longOp = 100 * time.Microsecond
 
 	// refitRounds is how many rounds may still change how many operations a slice holds.
 	refitRounds = 3
@@ -36,10 +38,10 @@ func fit(target time.Duration, perOp float64, cycle int) int {
 }
 
 // settle returns how many operations, of perOp ns each, are done before a slice is timed: none that
-// take longer than that themselves, and none whose reset, untimed, lets the process run anyway.
+// take long, and none whose reset, untimed, lets the process run anyway.
 func (c *cell) settle(perOp float64) int {
 	n := int(min(float64(settling)/max(perOp, 1), maxOps/2)) / cycleOf(c.op) * cycleOf(c.op)
-	if c.resets || c.Rate > 0 {
+	if c.resets || c.Rate > 0 || perOp > float64(longOp) {
 		return 0
 	}
 	return n

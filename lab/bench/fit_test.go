@@ -90,6 +90,7 @@ func TestASliceSettlesForAFewMilliseconds(t *testing.T) {
 		{"a mix settles in whole cycles", ms / 10, 20, 20, cell{}},
 		{"a cycle takes longer", ms / 4, 20, 0, cell{}},
 		{"an operation takes longer", 4 * ms, 1, 0, cell{}},
+		{"an operation waits for the disk", ms / 5, 1, 0, cell{}},
 		{"its process runs before each operation anyway", ms / 10, 1, 0, cell{resets: true}},
 		{"a schedule says when an operation starts", ms / 10, 1, 0, cell{Cell: result.Cell{Rate: 100}}},
 		{"an operation that takes nothing", 0, 1, maxOps / 2, cell{}},

@@ -26,8 +26,8 @@ type outcome struct {
 	// writer read what was never written.
 	Late bool
 
-	// Refused are commits that are there, the last of their writers, and of which an error said that
-	// nothing is: before that was said they may be.
+	// Refused are commits that are there, the last of their writers, and of which an error said
+	// that nothing is: before that was said they may be.
 	Refused []refused `json:",omitempty"`
 
 	Copy *outcome `json:",omitempty"` // of the backup, if it was looked at and there is one

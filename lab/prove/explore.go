@@ -253,8 +253,8 @@ var (
 )
 
 // The kind of a sync begins with long if more than so many bytes are in the file, else with shared
-// if it is that, or with naming if it is to keep a rename, which others see though it fails; that of
-// a write with last if it ends a commit.
+// if it is that, or with naming if it is to keep a rename, which others see though it fails; that
+// of a write with last if it ends a commit.
 const (
 	long     = "long "
 	longFile = 1 << 20

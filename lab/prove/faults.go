@@ -115,7 +115,8 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		of := make([][]target, len(h.steps))
 		for i, f := range faultsAt(h.steps) {
 			if f.Nth > 0 && !sharedIndex.MatchString(h.steps[i].Path) {
-				of[i] = j.variants(k, f, max(h.used[i]+int64(h.steps[i].Bytes)/2, 1), h.steps[i].Until > 0, h.endsCommit(i))
+				full := max(h.used[i]+int64(h.steps[i].Bytes)/2, 1)
+				of[i] = j.variants(k, f, full, h.steps[i].Until > 0, h.endsCommit(i))
 			}
 		}
 		courses, at = append(courses, h.course), append(at, of)
@@ -298,9 +299,9 @@ func (l *lane) explorePasses(ctx context.Context, t *task, x *explorer, someTime
 	return err
 }
 
-// The first faults, and the first deaths, are looked at for no longer than soonTime in more than one
-// state: each file has had its turn early, and a fault that most stores forget shows in what is
-// certain.
+// The first faults, and the first deaths, are looked at for no longer than soonTime in more than
+// one state: each file has had its turn early, and a fault that most stores forget shows in what
+// is certain.
 const (
 	firstFaults = 36
 	soonTime    = 2 * turnTime

@@ -15,16 +15,16 @@ import (
 type chosen struct{ of, step, nth, turn int }
 
 // order returns the operations that processes asked for, one of each kind in turn. A kind that
-// several courses have counts once, and its turns come from all of them: time is short, and
-// every recording creates a store and closes it. Of six operations four are syncs, of which a
-// failure is forgotten most easily, two of them, while there are any, of more than a page, and one
-// is a write. Each file has its turn, in commits and beside them, before another kind of a file that
+// several courses have counts once, and its turns come from all of them: time is short, and every
+// recording creates a store and closes it. Of six operations four are syncs, of which a failure is
+// forgotten most easily, two of them, while there are any, of more than a page, and one is a
+// write. Each file has its turn, in commits and beside them, before another kind of a file that
 // had one: a store has few files, and does a hundred kinds of operations on its log. Before them
 // come syncs that several commits wait for, those of long files and behind renames, and the writes
-// that end commits; all files of a backup that is made count as one.
-// Of a file the rarest kinds come first, and between them the most frequent ones, which are what
-// commits do. Of a kind those of one writer come first, which are found again in a repeated run, and
-// those of a heavy course last.
+// that end commits; all files of a backup that is made count as one. Of a file the rarest kinds
+// come first, and between them the most frequent ones, which are what commits do. Of a kind those
+// of one writer come first, which are found again in a repeated run, and those of a heavy course
+// last.
 func order(courses []course, rng *rand.Rand) []chosen {
 	of, group, heavy := map[string][]chosen{}, map[string]string{}, make([]int, len(courses))
 	many := make([]int, len(courses))

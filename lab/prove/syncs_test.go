@@ -44,8 +44,8 @@ func TestSyncsThatSeveralCommitsWaitFor(t *testing.T) {
 	}
 }
 
-// Then come those within commits of many pairs, of which a part may be certain. Of the others one of
-// each kind has its turn: the last of all is one of its own.
+// Then come those within commits of many pairs, of which a part may be certain. Of the others one
+// of each kind has its turn: the last of all is one of its own.
 func TestMomentsWithinLargeCommitsComeNext(t *testing.T) {
 	r := recording{scene: scene{work: work{Batch: 40}}}
 	for range 2 {
