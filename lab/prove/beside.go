@@ -22,6 +22,7 @@ type meeting struct {
 	at      uint64 // the operation behind which it is stopped
 	ofFault bool   // counted from the first that fails, which is 0
 	never   bool   // it is not: the second comes when it is done
+	early   bool   // it has not opened the store then: the second may, and is to close it
 	dies    bool   // it is killed then; else it goes on
 	stopped chan struct{}
 }
@@ -90,10 +91,11 @@ var meetings = []scene{
 }
 
 // oneBehindAnother returns what each of two processes is told.
-func oneBehindAnother(spec writeSpec) []writeSpec {
+func (m *meeting) oneBehindAnother(spec writeSpec) []writeSpec {
 	one, two := spec, spec
 	one.Only, one.Close = []int{0}, true
 	two.Only, two.Legs = []int{1}, []leg{{"", 6}, {reopen, 2}}
+	two.Close = m.early && !m.dies
 	return []writeSpec{one, two}
 }
 
@@ -178,7 +180,9 @@ func (l *lane) meet(ctx context.Context, j *job) error {
 		return nil
 	}
 	n := k / len(all)
-	m := meeting{at: base.opOf(order[n%len(order)]), dies: n%4 == 3}
+	_, opening, _ := base.partsOfTheFirst()
+	step := order[n%len(order)]
+	m := meeting{at: base.opOf(step), early: slices.Contains(opening, step), dies: n%4 == 3}
 	rec, err := l.record(ctx, j.task, base.scene, base.seed, run{meets: &m})
 	if err != nil {
 		return err

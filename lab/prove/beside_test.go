@@ -24,8 +24,9 @@ func TestASecondProcessComesInWhileTheFirstIsStopped(t *testing.T) {
 			t.Fatalf("%s: trouble %v, %d, %d and %d operations", engine, base.trouble, len(opening), len(between),
 				len(closing))
 		}
-		for _, dies := range []bool{false, true} {
-			m := meeting{at: base.opOf(between[len(between)/2]), dies: dies}
+		amid := base.opOf(between[len(between)/2])
+		for _, m := range []meeting{{at: amid}, {at: amid, dies: true}, {at: base.opOf(opening[0]), early: true}} {
+			dies := m.dies
 			rec, err := l.record(t.Context(), task, base.scene, base.seed, run{meets: &m})
 			if err != nil {
 				t.Fatal(err)
@@ -35,7 +36,7 @@ func TestASecondProcessComesInWhileTheFirstIsStopped(t *testing.T) {
 				t.Fatalf("%s: trouble %v, the first made %d commits, the second %d", engine, rec.trouble, len(first),
 					len(second))
 			}
-			if amid := !dies && second[0].Began < first[len(first)-1].Done; amid && !shared {
+			if !dies && !m.early && !shared && second[0].Began < first[len(first)-1].Done {
 				t.Errorf("%s: the second committed before the first had done", engine)
 			}
 			img, err := rec.end()

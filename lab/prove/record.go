@@ -97,7 +97,7 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	specs := []writeSpec{spec}
 	switch {
 	case in.meets != nil:
-		specs = oneBehindAnother(spec)
+		specs = in.meets.oneBehindAnother(spec)
 	case s.apart && len(in.kills) == 0:
 		specs = apart(spec, s.writers)
 	}
