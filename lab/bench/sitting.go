@@ -37,7 +37,7 @@ const (
 	// commit writes one of them, which lies in two of the file system's.
 	warmOperations = 1000
 	warmWritten    = 8 << 20
-	warmStretch    = 5
+	warmStretch    = 10
 )
 
 // maxSlice is how long a slice is at most: the next is too far away from those of the others.
