@@ -60,12 +60,13 @@ func copyAll(ctx context.Context, from, to string, o Options) (report Report, er
 }
 
 // sound has the engine check a store of Badger, whose iterators end at what is damaged without an
-// error: a copy of it would lack what comes after it.
-func sound(ctx context.Context, source *kv.DB) error {
-	if source.Engine() != "badger" {
+// error: a copy of it would lack what comes after it, and a copy that went on behind it would hide
+// the damage under newer pairs.
+func sound(ctx context.Context, db *kv.DB) error {
+	if db.Engine() != "badger" {
 		return nil
 	}
-	return source.Check(ctx)
+	return db.Check(ctx)
 }
 
 // copyTo copies source to the place of p.
@@ -165,11 +166,18 @@ type copier struct {
 
 // run fills the partial store and closes it.
 func (c *copier) run(ctx context.Context) error {
+	begun := c.partial.begun()
 	db, err := c.partial.open(ctx)
 	if err != nil {
 		return err
 	}
-	if err = c.fits(ctx, db.Caps()); err == nil {
+	if begun { // by an earlier copy: what it left is compared, but see sound
+		err = ofCopy(sound(ctx, db))
+	}
+	if err == nil {
+		err = c.fits(ctx, db.Caps())
+	}
+	if err == nil {
 		err = c.fill(ctx, db)
 	}
 	if refused(err) {
