@@ -315,7 +315,12 @@ func openWaiting(ctx context.Context, d driver.Driver, r *request) (driver.Store
 		return nil, err
 	}
 	var store driver.Store
+	p, ok := d.(driver.Prompter)
 	once := func() (err error) {
+		if ok && p.Prompt(r.config) {
+			store, err = d.Open(ctx, r.config)
+			return err
+		}
 		store, err = bounded(ctx, func() (driver.Store, error) { return d.Open(ctx, r.config) }, closeLate)
 		return err
 	}

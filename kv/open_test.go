@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -311,4 +312,35 @@ func FuzzParse(f *testing.F) {
 			wantKind(t, s, err, kv.Invalid)
 		}
 	})
+}
+
+// prompt is a driver whose Open ends at once, if that is said, and tells where it ran.
+type prompt struct {
+	driver.Driver
+	at    bool
+	stack string
+}
+
+func (p *prompt) Prompt(driver.Config) bool { return p.at }
+
+func (p *prompt) Open(ctx context.Context, c driver.Config) (driver.Store, error) {
+	p.stack = string(debug.Stack())
+	return p.Driver.Open(ctx, c)
+}
+
+func TestAPromptOpeningTakesNoGoroutine(t *testing.T) {
+	mem, _ := driver.Lookup("mem")
+	for _, at := range []bool{true, false} {
+		p := &prompt{Driver: mem, at: at}
+		db, err := kv.OpenDriver(t.Context(), p, driver.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if here := strings.Contains(p.stack, t.Name()); here != at {
+			t.Errorf("prompt is %v, and Open ran where its caller is: %v", at, here)
+		}
+	}
 }

@@ -13,6 +13,13 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
+// Prompt tells that of a file of at most 1 MB. If the list of free pages is not in the file, bbolt
+// reads all of it.
+func (Driver) Prompt(c driver.Config) bool {
+	info, err := os.Stat(c.Path)
+	return err == nil && info.Size() <= 1<<20
+}
+
 // openFile opens or creates a data file, without waiting for its lock, and puts what it chose into
 // o.
 func openFile(path string, o *options) (*file, error) {
@@ -25,7 +32,11 @@ func openFile(path string, o *options) (*file, error) {
 	}
 	f := new(file)
 	f.users.Store(1)
-	if o.InitialMmapSize == 0 && o.MaxSize == 0 {
+	switch {
+	case o.InitialMmapSize != 0 || o.MaxSize != 0:
+	case o.ReadOnly:
+		o.InitialMmapSize = min(addresses, 64<<20)
+	default:
 		o.reserved, o.InitialMmapSize = true, addresses
 	}
 	err := f.open(path, o.Options)
