@@ -17,6 +17,7 @@ type file struct {
 	os     *os.File     // nil if db is the program's
 	page   int64        // size of a page
 	users  atomic.Int64 // transactions, and 1 for the store
+	walks  atomic.Int32 // long ones that go on
 	broken atomic.Bool  // bbolt panicked while it held its locks: no method of db may be called again
 	stored atomic.Bool  // the page that names all others is on the disk as everybody reads it
 	sealed int          // the last commit when the file was opened with a seal

@@ -75,7 +75,7 @@ func (r *reader) Len(key []byte) (n int, err error) {
 }
 
 func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
-	c := new(cursor)
+	c := &cursor{file: r.file}
 	if r.bucket != nil {
 		c.c = r.bucket.Cursor()
 	}
@@ -86,6 +86,8 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 // ends.
 type cursor struct {
 	driver.Ahead
+	file    *file
+	chunks  int               // how many it has read
 	pairs   [most]driver.Pair // what it has read ahead
 	touched byte
 	c       *bolt.Cursor // nil where there is no bucket
@@ -98,6 +100,7 @@ var _ driver.Reopener = (*cursor)(nil)
 
 // Reopen moves before the first pair of rng.
 func (c *cursor) Reopen(rng *driver.Range) error {
+	c.rest()
 	c.r.Set(rng)
 	c.Ahead, c.bound, c.begun = nil, rng.End, false
 	if rng.Reverse {
@@ -121,6 +124,7 @@ func (c *cursor) first() (key, value []byte) {
 
 // Close forgets what was read: the addresses may be the heap's once the file is no longer mapped.
 func (c *cursor) Close() error {
+	c.rest()
 	c.Ahead = nil
 	clear(c.pairs[:])
 	return nil

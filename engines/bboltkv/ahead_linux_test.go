@@ -1,0 +1,63 @@
+package bboltkv_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assaydb/assay/kv"
+)
+
+// random returns how the maps of the file at path are to be read: bbolt's advice is that it is at
+// random, which the kernel shows as a flag.
+func random(t *testing.T, path string) bool {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(maps), path)
+	_, flags, flagged := strings.Cut(after, "VmFlags:")
+	if !found || !flagged {
+		t.Skip("NOT TESTED: the kernel does not show flags of maps")
+	}
+	flags, _, _ = strings.Cut(flags, "\n")
+	return strings.Contains(flags, " rr")
+}
+
+func TestALongWalkReadsAhead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db, err := kv.Open(t.Context(), "bbolt:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
+		for i := range 5000 {
+			if err := tx.Put(fmt.Appendf(nil, "%06d", i), make([]byte, 100)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := db.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var were []bool
+	n := 0
+	for range s.Scan(kv.Range{}) {
+		if n++; n == 10 || n == 4000 {
+			were = append(were, random(t, path))
+		}
+	}
+	if were = append(were, random(t, path)); fmt.Sprint(were) != "[true false true]" {
+		t.Errorf("at the 10th pair, the 4,000th and behind the walk the map is read at random: %v", were)
+	}
+}
