@@ -15,6 +15,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the code of SQLite
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // conn is one connection to the database.
@@ -22,11 +23,9 @@ type conn struct {
 	db *C.sqlite3
 }
 
-var _ sqlite.Conn = (*conn)(nil)
-
 // connect opens a connection. Even where SQLite fails there may be one, which holds the error and
 // must be closed.
-func connect(path string, flags int32) (sqlite.Conn, error) {
+func connect(path string, flags int32, _ driver.OnSync) (sqlite.Conn, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
 	c := &conn{}

@@ -11,6 +11,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // conn is one connection to the database. Whatever SQLite keeps a pointer to lies in memory that
@@ -20,11 +21,9 @@ type conn struct {
 	db  uintptr // sqlite3*
 }
 
-var _ sqlite.Conn = (*conn)(nil)
-
 // connect opens a connection. Even where SQLite fails there may be one, which holds the error and
 // must be closed.
-func connect(path string, flags int32) (sqlite.Conn, error) {
+func connect(path string, flags int32, _ driver.OnSync) (sqlite.Conn, error) {
 	c := &conn{tls: libc.NewTLS()}
 	db, rc := c.make(path, func(name, db uintptr) int32 { return lib.Xsqlite3_open_v2(c.tls, name, db, flags, 0) })
 	if c.db = db; rc == sqlite.OK {

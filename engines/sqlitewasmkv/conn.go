@@ -10,6 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // conn is one connection to the database. go-sqlite3 has errors where SQLite has result codes: the
@@ -19,10 +20,8 @@ type conn struct {
 	last error
 }
 
-var _ sqlite.Conn = (*conn)(nil)
-
 // connect opens a connection.
-func connect(path string, flags int32) (sqlite.Conn, error) {
+func connect(path string, flags int32, _ driver.OnSync) (sqlite.Conn, error) {
 	open := sqlite3.OpenFlag(flags)
 	if open&sqlite3.OPEN_URI == 0 && runtime.GOOS != "windows" {
 		// go-sqlite3: without modeof a log or journal gets the permissions that the umask admits,
