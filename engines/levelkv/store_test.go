@@ -70,11 +70,11 @@ func openWatched(t *testing.T, params map[string]string) (*store, *watched, stri
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	files, err := storage.OpenFile(dir, false)
+	below, err := storage.OpenFile(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &watched{Storage: files}
+	w := &watched{Storage: below}
 	s, err := open(&files{Storage: w}, dir, o)
 	if err != nil {
 		t.Fatal(err)
