@@ -14,8 +14,8 @@ type Library struct {
 	PureGo  bool
 	MaxRow  int // bytes of a key, and of a value; 0 is SQLite's limit
 
-	// Connect opens a connection with flags of sqlite3_open_v2, whose syncs onSync is told of; where
-	// it is nil, nothing stands between SQLite and the files. Its errors are made by [NewError].
+	// Connect opens a connection with flags of sqlite3_open_v2, whose syncs onSync is told of. Where
+	// that is nil, nothing stands between SQLite and its files. Errors are made by [NewError].
 	Connect func(path string, flags int32, onSync driver.OnSync) (Conn, error)
 }
 
