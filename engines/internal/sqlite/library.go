@@ -14,7 +14,7 @@ type Library struct {
 	PureGo  bool
 	MaxRow  int // bytes of a key, and of a value; 0 is SQLite's limit
 
-	// Connect opens a connection with flags of sqlite3_open_v2, whose syncs onSync is told of. Where
+	// Connect opens a connection with flags of sqlite3_open_v2. Its syncs are told to onSync; where
 	// that is nil, nothing stands between SQLite and its files. Errors are made by [NewError].
 	Connect func(path string, flags int32, onSync driver.OnSync) (Conn, error)
 }
