@@ -192,8 +192,7 @@ const copyBytes = 1 << 20
 func (db *DB) copyTo(ctx context.Context, path string) (err error) {
 	c := db.config
 	c.Path, c.Mode, c.Weakest = path, db.caps.Modes[0], Synced
-	to, err := OpenDriver(context.WithoutCancel(ctx), db.driver,
-		c) // not left behind: its files are removed when ctx ends
+	to, err := OpenDriver(context.WithoutCancel(ctx), db.driver, c) // its files are removed when ctx ends
 	if err != nil {
 		return err
 	}

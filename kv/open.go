@@ -109,6 +109,7 @@ func open(ctx context.Context, d driver.Driver, r *request, options []Option) (d
 	for _, option := range options {
 		option(r)
 	}
+	r.config.OnSync = onSync(r.tracer)
 	err = traced(ctx, timerOf(r.tracer), Event{Op: "open"}, func(ctx context.Context) error {
 		store, err := r.open(ctx, d)
 		if err != nil {

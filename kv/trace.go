@@ -3,11 +3,13 @@ package kv
 import (
 	"context"
 	"time"
+
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // Tracer is told of every operation of a store: the one place for counting, timing and tracing. See
-// [WithTracer]. Its methods are called by the goroutine that runs the operation, and must not call
-// the store.
+// [WithTracer]. Its methods are called by the goroutine that runs the operation, of a sync also by
+// those of the engine, and must not call the store.
 type Tracer interface {
 	// Start is called when the operation op begins. The context it returns is the parent of
 	// operations inside this one, as a Get is inside a View, and is given to End.
@@ -45,12 +47,17 @@ type Timer interface {
 // "delete", "delete range" and "commit". Inside any of them are its waits: "turn" for the writers
 // of this process, "lock" for what others hold. A "held snapshot" or "held transaction" lasts from
 // Snapshot or Begin to its end.
+//
+// A "sync" is one of the store's files, where the engine tells of them (see docs/observe.md). Who
+// syncs is often a goroutine of the engine's, so that it is within no other operation, and is told
+// when it is over: Start and End are called one behind the other, Timers too, and Took is what the
+// sync took.
 type Event struct {
 	Op         string
 	Durability Durability    // the class asked for, of update, begin, held transaction, commit and write
 	Pairs      int           // pairs read or written; of a commit, those of its transaction
 	Bytes      int           // in the keys and values of those pairs
-	Took       time.Duration // from Start to End
+	Took       time.Duration // from Start to End; see above for sync
 	Err        error         // NotFound included; nil for most
 }
 
@@ -98,6 +105,16 @@ func (all tracers) Watch(db *DB) {
 		if w, ok := t.(Watcher); ok {
 			w.Watch(db)
 		}
+	}
+}
+
+// onSync returns what makes an event of each sync, nil without a tracer.
+func onSync(t Tracer) driver.OnSync {
+	if t == nil {
+		return nil
+	}
+	return func(took time.Duration, err error) {
+		t.End(t.Start(context.Background(), "sync"), Event{Op: "sync", Took: took, Err: err})
 	}
 }
 

@@ -16,10 +16,10 @@ import (
 // these those that a program holds.
 var ops = []string{"held snapshot", "held transaction", "view", "update", "open", "close", "snapshot", "begin",
 	"commit", "write", "get", "len", "scan", "put", "delete", "delete range", "turn", "lock", "check", "compact",
-	"backup"}
+	"backup", "sync"}
 
 const (
-	opCount     = 21
+	opCount     = 22
 	lastHeld    = 1
 	lastRunning = 3
 	opClose     = 5

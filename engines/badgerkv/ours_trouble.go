@@ -25,8 +25,6 @@ type trouble struct {
 	seen   chan struct{} // closed at the first
 }
 
-var _ badger.Logger = (*trouble)(nil)
-
 func newTrouble(c driver.Config, o badger.Options) *trouble {
 	return &trouble{room: newRoom(c.Path, o), to: c.Logger, seen: make(chan struct{}), synced: o.SyncWrites}
 }

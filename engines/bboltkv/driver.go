@@ -69,8 +69,6 @@ type Driver struct {
 	wrapped *bolt.DB // of Wrap
 }
 
-var _ driver.Driver = Driver{}
-
 var (
 	synced  = driver.Promise{Supported: true, Class: driver.Synced, Intact: true, KillAtomic: true, PowerAtomic: true}
 	flushed = driver.Promise{Supported: true, Class: driver.Flushed, KillAtomic: true}

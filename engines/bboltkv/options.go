@@ -18,6 +18,7 @@ type options struct {
 	fillPercent float64
 	bucket      string
 	buckets     [][]byte // from the top to that one
+	onSync      driver.OnSync
 }
 
 var defaults = options{
@@ -62,7 +63,7 @@ func (d Driver) options(c driver.Config) (*options, error) {
 		return nil, err
 	}
 	o.Timeout = time.Nanosecond // bbolt: 0 waits forever, anything below 50 ms tries once
-	o.ReadOnly = c.Mode == driver.ReadOnly
+	o.ReadOnly, o.onSync = c.Mode == driver.ReadOnly, c.OnSync
 	for name := range strings.SplitSeq(o.bucket, "/") {
 		o.buckets = append(o.buckets, []byte(name))
 		if name == "" {

@@ -42,7 +42,7 @@ func (s *store) Compact(ctx context.Context) (err error) {
 	s.gate.Lock()
 	s.file = fresh
 	s.gate.Unlock()
-	if err = driver.SyncDir(filepath.Dir(path)); err != nil {
+	if err = fresh.onSync.Dir(filepath.Dir(path)); err != nil {
 		s.failure.Stop(err) // a power loss may bring back the old file, without what would be committed from now on
 	}
 	return errors.Join(err, old.release())
@@ -89,5 +89,5 @@ func (f *file) copyData(old *file, o *options) (err error) {
 	if err := bolt.Compact(f.db, old.db, compactTxSize); err != nil {
 		return classify(err)
 	}
-	return f.db.Sync()
+	return f.onSync.Time(f.db.Sync)
 }

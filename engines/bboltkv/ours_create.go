@@ -30,7 +30,7 @@ func openFile(path string, o *options) (*file, error) {
 			}
 		}
 	}
-	f := new(file)
+	f := &file{onSync: o.onSync}
 	f.users.Store(1)
 	switch {
 	case o.InitialMmapSize != 0 || o.MaxSize != 0:
@@ -118,7 +118,7 @@ func (s *store) prepare(t *txn) error {
 	if err != nil {
 		return err
 	}
-	return driver.SyncDir(filepath.Dir(path))
+	return t.file.onSync.Dir(filepath.Dir(path))
 }
 
 // mostAlloc is by how much a file grows at most, as bbolt's own do.

@@ -21,6 +21,7 @@ type file struct {
 	broken atomic.Bool  // bbolt panicked while it held its locks: no method of db may be called again
 	stored atomic.Bool  // the page that names all others is on the disk as everybody reads it
 	sealed int          // the last commit when the file was opened with a seal
+	onSync driver.OnSync
 }
 
 // begin begins a transaction, for a user that was counted, and returns it with the bucket of o,
@@ -68,7 +69,7 @@ func (s *store) wrap(h *bolt.DB) {
 	if s.caps.Compacts = false; !h.NoSync {
 		s.caps.Promises = [3]driver.Promise{synced, synced, synced}
 	}
-	s.file = &file{db: h}
+	s.file = &file{db: h, onSync: o.onSync}
 	s.growing.Store(true)
 	s.file.users.Store(1)
 }

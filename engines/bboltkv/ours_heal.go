@@ -23,6 +23,7 @@ func (f *file) commit(tx *bolt.Tx) (err error) {
 	defer f.recovered(&err, protect())
 	id := tx.ID()
 	if err = tx.Commit(); err == nil {
+		f.told(tx, nil)
 		return nil
 	}
 	var path *fs.PathError
@@ -31,11 +32,20 @@ func (f *file) commit(tx *bolt.Tx) (err error) {
 	if errors.Is(err, berrors.ErrMaxSizeReached) || driver.KindOf(c) == driver.Full && written && f.last() < id {
 		return driver.NotDone(c)
 	}
+	f.told(tx, err)
 	if f.os == nil {
 		return c
 	}
 	f.stored.Store(false)
 	return errors.Join(c, f.mark())
+}
+
+// told tells of the writes and syncs of a commit as one sync: bbolt has no place to hear of each,
+// and counts how long they took together, but for a commit that failed.
+func (f *file) told(tx *bolt.Tx, err error) {
+	if stats := tx.Stats(); f.onSync != nil && !f.db.NoSync {
+		f.onSync(stats.GetWriteTime(), err)
+	}
 }
 
 // last returns the id of the last commit that is visible: the write that failed may be that of the
@@ -75,7 +85,7 @@ func (f *file) heal(used, size int64) error {
 		if _, err := io.Copy(to, from); err != nil {
 			return err
 		}
-		if err := f.os.Sync(); err != nil {
+		if err := f.onSync.Time(f.os.Sync); err != nil {
 			return err
 		}
 	}
@@ -139,7 +149,7 @@ func (f *file) store(tx *bolt.Tx) error {
 		_, err = f.os.WriteAt(page, at)
 	}
 	if err == nil {
-		err = f.db.Sync()
+		err = f.onSync.Time(f.db.Sync)
 	}
 	if err != nil {
 		return errors.Join(classify(err), f.mark())

@@ -17,8 +17,6 @@ type store struct {
 	idle
 }
 
-var _ driver.Store = (*store)(nil)
-
 func (s *store) Caps() driver.Caps { return s.caps }
 
 // Settings reads back what is in force.

@@ -16,8 +16,6 @@ type txn struct {
 	written    int64 // bytes of Put, with the 16 that bbolt stores beside each
 }
 
-var _ driver.Txn = (*txn)(nil)
-
 // createBucket creates the bucket if there is none.
 func (t *txn) createBucket() (err error) {
 	defer recovered(&err, protect())

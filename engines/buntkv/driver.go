@@ -75,7 +75,7 @@ func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{options: o, caps: o.caps(), logger: c.Logger}
+	s := &store{options: o, caps: o.caps(), logger: c.Logger, onSync: c.OnSync}
 	if err := s.openFile(c); err != nil {
 		return nil, err
 	}

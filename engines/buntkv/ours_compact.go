@@ -75,7 +75,7 @@ func (s *store) rewrite(ctx context.Context) (g frame, err error) {
 	b := make([]byte, frameSize)
 	g = frame{kind: framed, size: g.size, synced: frameSize + g.size}.seal(b, 0, sum)
 	_, err = f.WriteAt(b, 0)
-	return g, errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync())
+	return g, errors.Join(err, f.Chmod(info.Mode().Perm()), s.onSync.Time(f.Sync))
 }
 
 // replace puts the new file in the place of the old one, with both closed, for Windows. If that
@@ -93,7 +93,7 @@ func (s *store) replace(g frame) error {
 		l.synced.Store(size)
 		l.dirty.Store(false)
 		// If this fails the old file may come back when the power does, without what follows.
-		err = errors.Join(err, s.fail(driver.SyncDir(filepath.Dir(s.path))))
+		err = errors.Join(err, s.fail(s.onSync.Dir(filepath.Dir(s.path))))
 	}
 	file, oerr := os.OpenFile(s.path, os.O_RDWR, 0)
 	if l.file = file; oerr != nil {

@@ -153,7 +153,7 @@ func (s *store) sync() error {
 		return nil
 	}
 	size := l.size.Load()
-	if err := l.file.Sync(); err != nil {
+	if err := s.onSync.Time(l.file.Sync); err != nil {
 		return s.fail(err)
 	}
 	l.synced.Store(size)

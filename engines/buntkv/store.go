@@ -20,6 +20,7 @@ type store struct {
 	caps    driver.Caps
 	lock    *flock.Flock
 	logger  *slog.Logger
+	onSync  driver.OnSync
 	log     *log // nil in the plain form, and where nothing is written
 	failed  driver.Failure
 	own     txn // of Begin

@@ -88,12 +88,11 @@ func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	if err != nil {
 		return nil, classifyOpen(err)
 	}
-	return open(disk, c.Path, o)
+	return open(&files{Storage: disk, onSync: c.OnSync}, c.Path, o)
 }
 
 // open opens the store in files of the caller's choice, whose lock is held.
-func open(disk storage.Storage, path string, o *opt.Options) (*store, error) {
-	f := &files{Storage: disk}
+func open(f *files, path string, o *opt.Options) (*store, error) {
 	db, err := openLocked(f, path, o)
 	if err != nil {
 		return nil, errors.Join(classify(err), f.Close())

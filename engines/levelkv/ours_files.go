@@ -21,6 +21,7 @@ import (
 type files struct {
 	storage.Storage
 	driver.Failure // the first write or sync that failed
+	onSync         driver.OnSync
 
 	mu       sync.Mutex
 	manifest *file // the one that was created last
@@ -77,7 +78,9 @@ func (w *file) Write(p []byte) (n int, err error) {
 }
 
 // Sync makes the file durable.
-func (w *file) Sync() error { return w.files.do(w.Writer.Sync) }
+func (w *file) Sync() error {
+	return w.files.do(func() error { return w.files.onSync.Time(w.Writer.Sync) })
+}
 
 // SetMeta makes CURRENT name the manifest fd, once that is on the disk. One that was not created
 // here is: it was found.
@@ -90,5 +93,5 @@ func (f *files) SetMeta(fd storage.FileDesc) error {
 			return err
 		}
 	}
-	return f.do(func() error { return f.Storage.SetMeta(fd) })
+	return f.do(func() error { return f.onSync.Time(func() error { return f.Storage.SetMeta(fd) }) })
 }

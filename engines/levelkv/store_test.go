@@ -70,12 +70,12 @@ func openWatched(t *testing.T, params map[string]string) (*store, *watched, stri
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	files, err := storage.OpenFile(dir, false)
+	below, err := storage.OpenFile(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &watched{Storage: files}
-	s, err := open(w, dir, o)
+	w := &watched{Storage: below}
+	s, err := open(&files{Storage: w}, dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func openWatched(t *testing.T, params map[string]string) (*store, *watched, stri
 // TestCurrentNeverNamesAManifestThatIsNotSynced was a store lost to a power cut.
 func TestCurrentNeverNamesAManifestThatIsNotSynced(t *testing.T) {
 	disk := &metaWatch{Storage: storage.NewMemStorage(), synced: map[storage.FileDesc]bool{}}
-	s, err := open(disk, t.TempDir(), new(opt.Options))
+	s, err := open(&files{Storage: disk}, t.TempDir(), new(opt.Options))
 	if err != nil {
 		t.Fatal(err)
 	}

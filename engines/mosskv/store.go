@@ -36,7 +36,7 @@ func (s *store) open(c driver.Config) (err error) {
 		}
 	}()
 	o := s.options
-	o.OpenFile, o.KeepFiles = openFile, true
+	o.OpenFile, o.KeepFiles = opener(c.OnSync), true
 	if err := tidy(c.Path, &o, c.Logger); err != nil {
 		return classifyOpen(err)
 	}

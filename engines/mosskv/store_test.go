@@ -109,7 +109,7 @@ func TestFileThatWasCompactedIsRemoved(t *testing.T) {
 }
 
 func TestNoSyncSucceedsAfterAWriteThatFailed(t *testing.T) {
-	f, err := openFile(filepath.Join(t.TempDir(), "f"), os.O_CREATE|os.O_RDONLY, 0o600)
+	f, err := opener(nil)(filepath.Join(t.TempDir(), "f"), os.O_CREATE|os.O_RDONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,6 @@ func init() { driver.Register(Driver{}) }
 // Driver opens null stores. The zero value is ready to use.
 type Driver struct{}
 
-var _ driver.Driver = Driver{}
-
 var caps = driver.Caps{
 	PureGo: true,
 	Modes:  []driver.Mode{driver.Exclusive, driver.Shared, driver.ReadOnly},

@@ -30,8 +30,8 @@
 // ours_open.go: options are judged before anything is made, a new store has the newest format, a
 // folder opens once under all its names, and read-only opening leaves nothing behind.
 //
-// ours_batch.go: a transaction at which Pebble would panic is TooLarge, and a range may have no
-// end.
+// ours_batch.go: a transaction at which Pebble would panic is TooLarge, a range may have no end,
+// and a batch serves one transaction after the other.
 //
 // ours_sums.go: of a store that is only read a large block that is damaged is found without a
 // minute's search for the bit that did it.
@@ -87,6 +87,7 @@ func (d Driver) Open(_ context.Context, c driver.Config) (driver.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	fence.onSync = c.OnSync
 	db, err := o.open(c.Path, fence)
 	if err != nil {
 		return nil, classifyOpen(err)

@@ -37,3 +37,23 @@ func (t *txn) end(start []byte) (end []byte, err error) {
 	}
 	return end, errors.Join(err, c.Close())
 }
+
+// Commit writes the batch to the log.
+func (t *txn) Commit() error {
+	if err := t.fence.Err(); err != nil || t.batch.Empty() {
+		return err
+	}
+	err := t.fence.outcome(t.batch.Commit(t.sync))
+	if err != nil {
+		t.batch = t.db.NewBatch() // Pebble may still use the other
+	}
+	return err
+}
+
+// Close empties the batch for the next transaction, which needs none with an index.
+func (t *txn) Close() (err error) {
+	if t.batch.Reset(); t.batch.Indexed() {
+		err, t.batch = t.batch.Close(), t.db.NewBatch()
+	}
+	return classify(err)
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -39,10 +40,9 @@ type fence struct {
 	memory vfs.FS // holds what Pebble creates behind the fence
 	look   bool   // the store is only read
 	log    *slog.Logger
+	onSync driver.OnSync // told of the syncs that it lets through
 	driver.Failure
 }
-
-var _ vfs.FS = (*fence)(nil)
 
 // guard completes what stands between Pebble and the rest: the disk, with a fence around it if o
 // has one, and what hears of trouble. The folder is still to be named.
@@ -219,12 +219,23 @@ func (g *guardedFile) WriteAt(p []byte, at int64) (int, error) {
 	return len(p), g.do(func() error { _, err := g.File.WriteAt(p, at); return err })
 }
 
-func (g *guardedFile) Sync() error { return g.do(g.File.Sync) }
+func (g *guardedFile) Sync() error { return g.sync(g.File.Sync) }
 
-func (g *guardedFile) SyncData() error { return g.do(g.File.SyncData) }
+func (g *guardedFile) SyncData() error { return g.sync(g.File.SyncData) }
 
+func (g *guardedFile) sync(sync func() error) error {
+	return g.do(func() error { return g.fence.onSync.Time(sync) })
+}
+
+// SyncTo is a sync on some file systems only: on others it has the system begin to write.
 func (g *guardedFile) SyncTo(length int64) (full bool, err error) {
-	err = g.do(func() (err error) { full, err = g.File.SyncTo(length); return err })
+	err = g.do(func() (err error) {
+		began := time.Now()
+		if full, err = g.File.SyncTo(length); g.fence.onSync != nil && (full || err != nil) {
+			g.fence.onSync(time.Since(began), err)
+		}
+		return err
+	})
 	return full, err
 }
 

@@ -23,6 +23,7 @@ type store struct {
 type checkpointed struct{ *store }
 
 func newStore(s *store, readOnly bool) driver.Store {
+	s.own.batch = s.db.NewBatch()
 	if readOnly {
 		return s
 	}
@@ -57,7 +58,7 @@ func (s *store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 		return nil, err
 	}
 	t := &s.own
-	t.db, t.from, t.batch, t.fence, t.sync = s.db, s.db, s.db.NewBatch(), s.fence, syncs[d]
+	t.db, t.from, t.fence, t.sync = s.db, s.db, s.fence, syncs[d]
 	return t, nil
 }
 

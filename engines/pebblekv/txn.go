@@ -29,14 +29,3 @@ func (t *txn) DeleteRange(start, end []byte) (err error) {
 	}
 	return classify(t.batch.DeleteRange(start, end, nil))
 }
-
-// Commit writes the batch to the log.
-func (t *txn) Commit() error {
-	if err := t.fence.Err(); err != nil || t.batch.Empty() {
-		return err
-	}
-	return t.fence.outcome(t.batch.Commit(t.sync))
-}
-
-// Close drops the batch.
-func (t *txn) Close() error { return classify(t.batch.Close()) }

@@ -15,22 +15,23 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the code of SQLite
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // conn is one connection to the database.
 type conn struct {
-	db *C.sqlite3
+	db   *C.sqlite3
+	told *told // nil where nobody asks for syncs
 }
-
-var _ sqlite.Conn = (*conn)(nil)
 
 // connect opens a connection. Even where SQLite fails there may be one, which holds the error and
 // must be closed.
-func connect(path string, flags int32) (sqlite.Conn, error) {
+func connect(path string, flags int32, onSync driver.OnSync) (sqlite.Conn, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
-	c := &conn{}
-	rc := C.sqlite3_open_v2(name, &c.db, C.int(flags), nil)
+	t, vfs := newTold(onSync)
+	c := &conn{told: t}
+	rc := C.sqlite3_open_v2(name, &c.db, C.int(flags), vfs)
 	if rc == sqlite.OK {
 		rc = C.sqlite3_extended_result_codes(c.db, 1)
 	}
@@ -47,6 +48,7 @@ func (c *conn) Close() error {
 	if rc := C.sqlite3_close_v2(c.db); rc != sqlite.OK {
 		return c.Failure(int32(rc))
 	}
+	c.told.end()
 	return nil
 }
 

@@ -28,3 +28,33 @@ int sqlite3_column_bytes(sqlite3_stmt *stmt, int i);
 
 int sqlite3_db_config(sqlite3 *db, int what, ...);
 void *sqlite3_wal_hook(sqlite3 *db, int (*hook)(void *arg, sqlite3 *db, const char *name, int pages), void *arg);
+
+// A file system and the methods of its files, as https://sqlite.org/c3ref/vfs.html and
+// https://sqlite.org/c3ref/io_methods.html document them; what is not called here stands in an array.
+typedef struct sqlite3_vfs sqlite3_vfs;
+typedef struct sqlite3_io_methods sqlite3_io_methods;
+typedef struct sqlite3_file {
+	const sqlite3_io_methods *methods;
+} sqlite3_file;
+
+struct sqlite3_io_methods {
+	int version;
+	void *before[4];
+	int (*sync)(sqlite3_file *file, int flags);
+	void *others[13];
+};
+
+struct sqlite3_vfs {
+	int version, file_size, most_path;
+	sqlite3_vfs *next;
+	const char *name;
+	void *data;
+	int (*open)(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out);
+	void *others[10];
+	int (*last_error)(sqlite3_vfs *vfs, int n, char *text);
+	void *more[4];
+};
+
+sqlite3_vfs *sqlite3_vfs_find(const char *name);
+int sqlite3_vfs_register(sqlite3_vfs *vfs, int as_default);
+int sqlite3_vfs_unregister(sqlite3_vfs *vfs);

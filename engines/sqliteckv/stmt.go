@@ -62,8 +62,6 @@ type stmt struct {
 	room   int // size of run.args
 }
 
-var _ sqlite.Stmt = (*stmt)(nil)
-
 // What a statement allocates for its arguments at least, and keeps between calls at most.
 const leastRoom, keptRoom = 256, 1 << 20
 
@@ -100,6 +98,9 @@ func (s *stmt) Bind(a, b []byte) int32 {
 // Step runs the statement up to its next row or its end; the columns are in SQLite's memory.
 func (s *stmt) Step(columns int) (a, b []byte, rc int32) {
 	rc = int32(C.step(s.c.db, s.handle, s.run, C.int(columns)))
+	if s.c.told != nil {
+		s.c.told.tell()
+	}
 	if rc != sqlite.Row {
 		return nil, nil, rc
 	}

@@ -11,6 +11,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // conn is one connection to the database. Whatever SQLite keeps a pointer to lies in memory that
@@ -20,13 +21,12 @@ type conn struct {
 	db  uintptr // sqlite3*
 }
 
-var _ sqlite.Conn = (*conn)(nil)
-
 // connect opens a connection. Even where SQLite fails there may be one, which holds the error and
 // must be closed.
-func connect(path string, flags int32) (sqlite.Conn, error) {
+func connect(path string, flags int32, onSync driver.OnSync) (sqlite.Conn, error) {
 	c := &conn{tls: libc.NewTLS()}
-	db, rc := c.make(path, func(name, db uintptr) int32 { return lib.Xsqlite3_open_v2(c.tls, name, db, flags, 0) })
+	vfs := c.vfs(onSync)
+	db, rc := c.make(path, func(name, db uintptr) int32 { return lib.Xsqlite3_open_v2(c.tls, name, db, flags, vfs) })
 	if c.db = db; rc == sqlite.OK {
 		rc = lib.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
 	}
@@ -53,6 +53,7 @@ func (c *conn) make(text string, call func(copied, out uintptr) int32) (made uin
 // Close ends the connection.
 func (c *conn) Close() error {
 	defer c.tls.Close()
+	defer asking.Delete(c.tls)
 	if rc := lib.Xsqlite3_close_v2(c.tls, c.db); rc != sqlite.OK {
 		return c.Failure(rc)
 	}

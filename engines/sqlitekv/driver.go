@@ -15,6 +15,7 @@
 // # What is ours
 //
 //   - ours_checkpoint.go: says when a checkpoint is due, and keeps a log that is not whole
+//   - ours_syncs.go: tells of the syncs, where somebody asks
 package sqlitekv
 
 import (

@@ -16,8 +16,6 @@ type stmt struct {
 	room   int     // size of args
 }
 
-var _ sqlite.Stmt = (*stmt)(nil)
-
 // What a statement allocates for its arguments at least, and keeps between calls at most.
 const leastRoom, keptRoom = 256, 1 << 20
 

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
+	"github.com/assaydb/assay/kv/driver"
 )
 
 // conn is one connection to the database. go-sqlite3 has errors where SQLite has result codes: the
@@ -17,12 +19,11 @@ import (
 type conn struct {
 	db   *sqlite3.Conn
 	last error
+	told told
 }
 
-var _ sqlite.Conn = (*conn)(nil)
-
 // connect opens a connection.
-func connect(path string, flags int32) (sqlite.Conn, error) {
+func connect(path string, flags int32, onSync driver.OnSync) (sqlite.Conn, error) {
 	open := sqlite3.OpenFlag(flags)
 	if open&sqlite3.OPEN_URI == 0 && runtime.GOOS != "windows" {
 		// go-sqlite3: without modeof a log or journal gets the permissions that the umask admits,
@@ -30,11 +31,16 @@ func connect(path string, flags int32) (sqlite.Conn, error) {
 		open |= sqlite3.OPEN_URI
 		path = (&url.URL{Scheme: "file", Path: path, RawQuery: "modeof=" + escaped(path)}).String()
 	}
+	t := told{onSync: onSync}
+	if onSync != nil && open&sqlite3.OPEN_URI != 0 {
+		path += t.register()
+	}
 	db, err := sqlite3.OpenFlags(path, open)
 	if err != nil {
+		vfs.Unregister(t.name)
 		return nil, failure(code(err), err)
 	}
-	return &conn{db: db}, nil
+	return &conn{db: db, told: t}, nil
 }
 
 // escaped writes path as the value of a URI's parameter. SQLite: a plus sign there is not a space.
@@ -76,6 +82,7 @@ func failure(rc int32, err error) error {
 
 // Close ends the connection.
 func (c *conn) Close() error {
+	defer vfs.Unregister(c.told.name)
 	if err := c.db.Close(); err != nil {
 		return failure(code(err), err)
 	}

@@ -18,6 +18,8 @@
 //     the folder behind a new log, which go-sqlite3 v0.35.6 leaves out. The folder of a rollback
 //     journal is not synced before the database is written: a file system that orders names by
 //     nothing but the sync of their folder (strict, in docs/durability.md) may lose the journal
+//   - ours_syncs.go: tells of the syncs, where somebody asks, but not on Windows, nor on file systems
+//     whose writes are atomic (F2FS)
 //   - ours_memory.go: the end of a connection's memory is an error, at which go-sqlite3 panics
 package sqlitewasmkv
 

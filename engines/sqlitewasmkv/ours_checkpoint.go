@@ -6,7 +6,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
-	"github.com/assaydb/assay/kv/driver"
 )
 
 // CheckpointAt has every commit that leaves pages or more in the log end with CheckpointDue.
@@ -19,7 +18,7 @@ func (c *conn) CheckpointAt(pages int) {
 	named := false
 	c.db.WALHook(func(db *sqlite3.Conn, _ string, n int) error {
 		if !named {
-			if err := driver.SyncDir(filepath.Dir(db.Filename("").String())); err != nil {
+			if err := c.told.onSync.Dir(filepath.Dir(db.Filename("").String())); err != nil {
 				return sqlite3.ExtendedErrorCode(sqlite.IOErrFsync)
 			}
 			named = true

@@ -12,8 +12,6 @@ type stmt struct {
 	s *sqlite3.Stmt
 }
 
-var _ sqlite.Stmt = (*stmt)(nil)
-
 // Prepare compiles sql.
 func (c *conn) Prepare(sql string, flags uint32) (_ sqlite.Stmt, rc int32) {
 	defer c.outOfMemory(&rc)

@@ -283,6 +283,7 @@ func TestTheScreenTellsWhatIsWrong(t *testing.T) {
 		Mode: "shared",
 		Ops: []observe.Op{
 			{Op: "turn", Count: 3, Latency: observe.Latency{Max: 150 * time.Millisecond}},
+			{Op: "sync", Count: 40, Failed: map[string]int64{"error": 1}},
 			{Op: "commit", Class: "synced", Count: 20, Failed: map[string]int64{"in doubt": 1}},
 			{Op: "get", Count: 12_345, Failed: map[string]int64{"not found": 5}, Bytes: 2_000_000,
 				Latency: observe.Latency{P99: 12_345}},
@@ -308,10 +309,11 @@ app, pid 7, open for 10s  03:04:05, since then
 operation      per s       failed  mean  p50     p99  p99.9    max  bytes/s
 get            1,235  5 not found     -    -  12.3µs      -      -   200 kB
 commit synced    2.0   1 in doubt     -    -       -      -      -
+sync             4.0      1 error     -    -       -      -      -
 wait: turn       0.3                  -    -       -      -  150ms
 
 store    4.0 MB on disk in 2 files, log 1.0 MB
-engine   4.0 syncs/s of 1ms, 3 checkpoints
+engine   3 checkpoints
 others   another process changed the store: seen 2 times, the last time at 03:04:05
 running  held snapshot for 1h0m0s, from main.serve main.go:12
 running  view for 1s

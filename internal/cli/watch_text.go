@@ -103,17 +103,12 @@ func headLines(f observe.Figures) []line {
 	}
 }
 
-// operationLines are a table of the operations, the most frequent first, and below it the waits.
+// operationLines are a table of the operations, the most frequent first, and below them the syncs
+// and the waits.
 func operationLines(f observe.Figures, per float64) (lines []line) {
 	ops := slices.DeleteFunc(slices.Clone(f.Ops), func(op observe.Op) bool { return op.Count == 0 })
 	slices.SortStableFunc(ops, func(a, b observe.Op) int {
-		if isWait(a) != isWait(b) {
-			if isWait(a) {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Compare(b.Count, a.Count)
+		return cmp.Or(cmp.Compare(below(a), below(b)), cmp.Compare(b.Count, a.Count))
 	})
 	if len(ops) == 0 {
 		return []line{{faint, "no operation has ended"}, {}}
@@ -144,6 +139,17 @@ func operationLines(f observe.Figures, per float64) (lines []line) {
 		lines = append(lines, l)
 	}
 	return append(lines, line{})
+}
+
+// below is how far below the operations of the program op stands: syncs first, then waits.
+func below(op observe.Op) int {
+	switch {
+	case isWait(op):
+		return 2
+	case op.Op == "sync":
+		return 1
+	}
+	return 0
 }
 
 func isWait(op observe.Op) bool { return op.Op == "turn" || op.Op == "lock" }
@@ -221,14 +227,15 @@ func sizeText(s observe.Store) string {
 // clock is the time of the day.
 func clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
 
-// countedText tells what the engine counts.
+// countedText tells what the engine counts, but for syncs where each of them was told.
 func countedText(f observe.Figures, per float64) string {
 	all := map[string]int64{}
 	for _, one := range f.Counted {
 		all[one.Name] = one.Value
 	}
 	var parts []string
-	if n := all[kv.Syncs]; n > 0 {
+	told := slices.ContainsFunc(f.Ops, func(op observe.Op) bool { return op.Op == "sync" })
+	if n := all[kv.Syncs]; n > 0 && !told {
 		parts = append(parts, fmt.Sprintf("%s syncs/s of %s", rate(n, per),
 			threeDigits(time.Duration(all[kv.SyncTime]/n))))
 	}

@@ -182,10 +182,5 @@ func (c Caps) Cheapest() Durability {
 
 // Strongest returns the strongest class that the store takes.
 func (c Caps) Strongest() Durability {
-	for _, d := range Durabilities {
-		if c.Promise(d).Supported {
-			return d
-		}
-	}
-	return Synced
+	return Durability(max(slices.IndexFunc(c.Promises[:], func(p Promise) bool { return p.Supported }), 0))
 }

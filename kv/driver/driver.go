@@ -70,6 +70,7 @@ type Config struct {
 	Weakest Durability
 	Params  map[string]string // the engine's own options
 	Logger  *slog.Logger      // for what the engine reports in the background; never nil
+	OnSync  OnSync            // told of each sync of the store's files; nil where nobody asks, as kv says
 }
 
 // Store is an open store. All methods may be called concurrently, except as they say.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -52,28 +53,19 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	var b strings.Builder
-	for _, s := range []string{e.Op, e.Engine, e.Path} {
-		if s == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(s)
-	}
-	if b.Len() > 0 {
-		b.WriteString(": ")
-	}
+	text := e.Kind.Error()
 	switch {
 	case e.Err == nil:
-		b.WriteString(e.Kind.Error())
-	case e.Kind == Other, strings.Contains(e.Err.Error(), e.Kind.Error()):
-		b.WriteString(e.Err.Error())
+	case e.Kind == Other, strings.Contains(e.Err.Error(), text):
+		text = e.Err.Error()
 	default:
-		b.WriteString(e.Kind.Error() + ": " + e.Err.Error())
+		text += ": " + e.Err.Error()
 	}
-	return b.String()
+	about := slices.DeleteFunc([]string{e.Op, e.Engine, e.Path}, func(s string) bool { return s == "" })
+	if len(about) == 0 {
+		return text
+	}
+	return strings.Join(about, " ") + ": " + text
 }
 
 func (e *Error) Unwrap() error { return e.Err }

@@ -25,8 +25,6 @@ func init() { driver.Register(memDriver{}) }
 
 type memDriver struct{}
 
-var _ driver.Driver = memDriver{}
-
 var caps = driver.Caps{
 	PureGo: true,
 	Modes:  []driver.Mode{driver.Exclusive},
@@ -63,8 +61,6 @@ func less(a, b pair) bool { return bytes.Compare(a.key, b.key) < 0 }
 // of its time.
 type store struct{ last atomic.Pointer[tree] }
 
-var _ driver.Store = (*store)(nil)
-
 // What a transaction needs is used again by the next one.
 var (
 	txns    = sync.Pool{New: func() any { return new(txn) }}
@@ -92,8 +88,6 @@ func newPair(key, value []byte) pair {
 // reader reads one tree.
 type reader struct{ tree *tree }
 
-var _ driver.Reader = reader{}
-
 func (r reader) Get(dst, key []byte) ([]byte, error) {
 	p, ok := r.tree.Get(pair{key: key})
 	if !ok {
@@ -109,9 +103,7 @@ func (r reader) Cursor(rg driver.Range) (driver.Cursor, error) {
 	switch {
 	case !rg.Reverse:
 		c.more = c.at.Seek(pair{key: rg.Start})
-	case rg.End == nil:
-		c.more = c.at.Last()
-	case c.at.Seek(pair{key: rg.End}):
+	case rg.End != nil && c.at.Seek(pair{key: rg.End}):
 		c.more = c.at.Prev()
 	default:
 		c.more = c.at.Last()
@@ -127,8 +119,6 @@ type cursor struct {
 	at   btree.IterG[pair]
 	more bool
 }
-
-var _ driver.Cursor = (*cursor)(nil)
 
 func (c *cursor) Next() (key, value []byte, err error) {
 	if !c.more {
@@ -160,8 +150,6 @@ type txn struct {
 	reader
 	store *store
 }
-
-var _ driver.Txn = (*txn)(nil)
 
 func (t *txn) Put(key, value []byte) error {
 	t.own().Set(newPair(key, value))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -74,6 +75,29 @@ func TestSpansNestAsOperationsDo(t *testing.T) {
 		if !slices.Contains(spans[2].Attributes, want) {
 			t.Errorf("the commit has no %v: %v", want, spans[2].Attributes)
 		}
+	}
+}
+
+func TestASyncIsASpanOfTheTimeThatItTook(t *testing.T) {
+	exporter := tracetest.NewInMemoryExporter()
+	provider := trace.NewTracerProvider(trace.WithSyncer(exporter))
+	for _, tracer := range []kv.Tracer{otel.Spans(provider), otel.Spans(provider, "commit", "sync")} {
+		exporter.Reset()
+		tracer.End(tracer.Start(t.Context(), "sync"), kv.Event{Op: "sync", Took: time.Minute, Err: kv.Full})
+		spans := exporter.GetSpans()
+		if len(spans) != 1 || spans[0].Name != "kv sync" || spans[0].Parent.IsValid() ||
+			spans[0].Status.Code != codes.Error {
+			t.Fatalf("got %+v", spans)
+		}
+		if took := spans[0].EndTime.Sub(spans[0].StartTime); took < time.Minute || took > 2*time.Minute {
+			t.Errorf("the span lasts %v", took)
+		}
+	}
+	exporter.Reset()
+	tracer := otel.Spans(provider, "commit")
+	tracer.End(tracer.Start(t.Context(), "sync"), kv.Event{Op: "sync"})
+	if spans := exporter.GetSpans(); len(spans) != 0 {
+		t.Errorf("nobody asked for %v", spans)
 	}
 }
 

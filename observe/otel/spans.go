@@ -10,6 +10,7 @@ package otel
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -28,8 +29,9 @@ type tracer struct {
 }
 
 // Spans returns a tracer for kv.WithTracer that makes a span of every operation, within the span of
-// the caller's context: "kv view" with "kv get" inside it. The least operations are many; given
-// names of operations, as kv.Event has them, it makes spans of those alone.
+// the caller's context: "kv view" with "kv get" inside it. A sync is within no other, as the engine
+// runs it for several. The least operations are many; given names of operations, as kv.Event has
+// them, it makes spans of those alone.
 func Spans(provider trace.TracerProvider, ops ...string) kv.Tracer {
 	t := &tracer{spans: provider.Tracer(name)}
 	for _, op := range ops {
@@ -43,10 +45,14 @@ func Spans(provider trace.TracerProvider, ops ...string) kv.Tracer {
 
 // Start begins a span.
 func (t *tracer) Start(ctx context.Context, op string) context.Context {
-	if t.of != nil && !t.of[op] {
+	if op == "sync" || t.of != nil && !t.of[op] { // it is over, and how long it took comes with its end
 		return ctx
 	}
-	ctx, span := t.spans.Start(ctx, "kv "+op, trace.WithSpanKind(trace.SpanKindInternal))
+	return t.begin(ctx, op, time.Now())
+}
+
+func (t *tracer) begin(ctx context.Context, op string, at time.Time) context.Context {
+	ctx, span := t.spans.Start(ctx, "kv "+op, trace.WithSpanKind(trace.SpanKindInternal), trace.WithTimestamp(at))
 	return context.WithValue(ctx, t, span)
 }
 
@@ -54,6 +60,9 @@ func (t *tracer) Start(ctx context.Context, op string) context.Context {
 func (t *tracer) End(ctx context.Context, e kv.Event) {
 	if t.of != nil && !t.of[e.Op] {
 		return
+	}
+	if e.Op == "sync" {
+		ctx = t.begin(ctx, e.Op, time.Now().Add(-e.Took))
 	}
 	span, ok := ctx.Value(t).(trace.Span) // the context's own may be another tracer's
 	if !ok {

@@ -76,6 +76,9 @@ func TestARegistryCollectsWhatWasCounted(t *testing.T) {
 	if n := find("assay_operation_failures_total", "op", "get", "kind", "not found").GetCounter().GetValue(); n != 1 {
 		t.Errorf("%v absent keys, want 1", n)
 	}
+	if n := find("assay_operation_seconds", "op", "sync").GetHistogram().GetSampleCount(); n < 5 {
+		t.Errorf("%v syncs are told of 5 synced commits", n)
+	}
 	if n := find("assay_syncs_total").GetCounter().GetValue(); n < 4 { // Pebble counts the last one after its commit has returned
 		t.Errorf("%v syncs of 5 synced commits", n)
 	}

@@ -31,7 +31,7 @@ func (s *Store) connect() (*conn, error) {
 		flags |= openURI
 		path = immutableURI(path)
 	}
-	db, err := s.lib.Connect(path, flags)
+	db, err := s.lib.Connect(path, flags, s.onSync)
 	if err != nil {
 		return nil, err
 	}

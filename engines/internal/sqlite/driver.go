@@ -114,8 +114,6 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
-var _ driver.Driver = (*Library)(nil)
-
 // Info describes SQLite, as the engine of the build.
 func (l *Library) Info() driver.Info {
 	s := Store{lib: l, journal: wal}
@@ -127,7 +125,7 @@ func (l *Library) Info() driver.Info {
 // database of another program is Invalid unless its table is named; a setting that SQLite did not
 // accept is Unsupported.
 func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error) {
-	s := &Store{lib: l, path: c.Path, readOnly: c.Mode == driver.ReadOnly, layout: own}
+	s := &Store{lib: l, path: c.Path, readOnly: c.Mode == driver.ReadOnly, layout: own, onSync: c.OnSync}
 	if err := table.Read(c.Params, &s.options); err != nil {
 		return nil, err
 	}
@@ -148,7 +146,7 @@ func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error)
 		return nil, errors.Join(err, s.looked())
 	}
 	if err = s.protect(); created && err == nil {
-		err = driver.SyncDir(filepath.Dir(s.path))
+		err = s.onSync.Dir(filepath.Dir(s.path))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())

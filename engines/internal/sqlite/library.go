@@ -1,6 +1,10 @@
 package sqlite
 
-import "context"
+import (
+	"context"
+
+	"github.com/assaydb/assay/kv/driver"
+)
 
 // Library is a build of SQLite for Go, as an engine.
 type Library struct {
@@ -10,8 +14,9 @@ type Library struct {
 	PureGo  bool
 	MaxRow  int // bytes of a key, and of a value; 0 is SQLite's limit
 
-	// Connect opens a connection with flags of sqlite3_open_v2. Its errors are made by [NewError].
-	Connect func(path string, flags int32) (Conn, error)
+	// Connect opens a connection with flags of sqlite3_open_v2. Its syncs are told to onSync; where
+	// that is nil, nothing stands between SQLite and its files. Errors are made by [NewError].
+	Connect func(path string, flags int32, onSync driver.OnSync) (Conn, error)
 }
 
 // Conn is a connection. It is used by one goroutine at a time, so SQLite need not lock it. Result

@@ -276,7 +276,7 @@ func BenchmarkALogIsWrittenOnceMore(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if err := sqlite.Rewrite(path + "-wal"); err != nil {
+				if err := sqlite.Rewrite(path+"-wal", nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -98,7 +98,7 @@ func (s *Store) rewriteLog(c *conn, wait time.Duration) error {
 	if rc != Done {
 		return c.db.Failure(rc)
 	}
-	err := rewrite(s.path + "-wal")
+	err := rewrite(s.path+"-wal", s.onSync)
 	if err == nil {
 		s.log.hole, s.log.doubt = false, false
 	}
@@ -106,7 +106,7 @@ func (s *Store) rewriteLog(c *conn, wait time.Duration) error {
 }
 
 // rewrite writes the frames of the log at path once more and syncs them.
-func rewrite(path string) error {
+func rewrite(path string, onSync driver.OnSync) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func rewrite(path string) error {
 		}
 	}
 	if err == nil {
-		err = f.Sync()
+		err = onSync.Time(f.Sync)
 	}
 	return errors.Join(err, f.Close())
 }

@@ -12,7 +12,7 @@ func (s *Store) watchLog() {
 // removeLog has SQLite remove a log and its index in which there is nothing. What fails leaves
 // these: that is no error of a look. A log that others have written to meanwhile stays.
 func (s *Store) removeLog() error {
-	db, err := s.lib.Connect(s.path, openReadWrite|openNoMutex)
+	db, err := s.lib.Connect(s.path, openReadWrite|openNoMutex, s.onSync)
 	if err != nil {
 		return nil
 	}

@@ -17,10 +17,7 @@ type reader struct {
 	begun  bool
 }
 
-var (
-	_ driver.Reader = (*reader)(nil)
-	_ driver.Lener  = (*reader)(nil)
-)
+var _ driver.Lener = (*reader)(nil)
 
 // pin opens a snapshot of the last committed state. There is always a row to stop at, that of the
 // table.

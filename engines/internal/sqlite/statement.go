@@ -59,8 +59,6 @@ type statement struct {
 	next    *statement // in conn.idle
 }
 
-var _ driver.Cursor = (*statement)(nil)
-
 // start returns a statement of kind k with its arguments bound, or what went wrong. The caller
 // closes it.
 func (c *conn) start(k kind, a, b []byte) (*statement, int32) {

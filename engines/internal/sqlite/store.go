@@ -21,6 +21,7 @@ type Store struct {
 	cutsFile bool   // at each commit that frees its end, see Compact
 	caps     driver.Caps
 	log      logState
+	onSync   driver.OnSync
 	looked   func() error // ends a look at the database
 
 	mu     sync.Mutex
@@ -29,7 +30,6 @@ type Store struct {
 }
 
 var (
-	_ driver.Store      = (*Store)(nil)
 	_ driver.Compacter  = (*Store)(nil)
 	_ driver.Checker    = (*Store)(nil)
 	_ driver.Backuper   = (*Store)(nil)

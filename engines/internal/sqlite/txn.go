@@ -14,7 +14,6 @@ type txn struct {
 }
 
 var (
-	_ driver.Txn          = (*txn)(nil)
 	_ driver.RangeDeleter = (*txn)(nil)
 	_ driver.Applier      = (*Store)(nil)
 )
