@@ -30,9 +30,10 @@
 // Readers and the writer meet only when a commit must enlarge the memory map: bbolt then waits
 // until every snapshot is closed, and begins none. On 64-bit Unix systems the driver maps 64 GiB of
 // addresses from the start, which costs no memory and some microseconds, so that they meet when the
-// file outgrows that; where nobody writes, 64 MiB. On others, with MaxSize, with a smaller InitialMmapSize, and on a wrapped DB they
-// meet earlier. Then a commit that has waited for ten seconds is in doubt: it ends by itself once
-// the snapshots are closed, and Close waits for that. A new snapshot is refused as Busy after ten.
+// file outgrows that; where nobody writes, 64 MiB. On others, with MaxSize, with a smaller
+// InitialMmapSize, and on a wrapped DB they meet earlier. Then a commit that has waited for ten
+// seconds is in doubt: it ends by itself once the snapshots are closed, and Close waits for that. A
+// new snapshot is refused as Busy after ten.
 //
 // # What is ours
 //

@@ -98,9 +98,9 @@ type Store interface {
 	Close() error
 }
 
-// Prompter is a Driver that can tell that an Open will end at once: in what some pages take to read.
-// kv then calls it where its caller is. Without it, or if that cannot be told, kv calls Open in a
-// goroutine of its own, so that nobody waits longer than for the end of ctx; that took 20 µs.
+// Prompter is a Driver that can tell that an Open will end at once: in what some pages take to
+// read. kv then calls it where its caller is. Without it, or if that cannot be told, kv calls Open
+// in a goroutine of its own, so that nobody waits longer than for the end of ctx; that took 20 µs.
 type Prompter interface {
 	Prompt(c Config) bool
 }
