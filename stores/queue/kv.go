@@ -44,8 +44,7 @@ var turnsOf sync.Map
 
 func newKVBackend(db *kv.DB) *kvBackend {
 	b := &kvBackend{db: db, turns: new(atomic.Uint64), queues: map[string]*kvQueue{}}
-	b.alone = !b.Traits().Shared
-	b.run = b.turn
+	b.alone, b.run = !b.Traits().Shared, b.turn
 	return b
 }
 
