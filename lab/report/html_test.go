@@ -185,7 +185,7 @@ func TestAProofAloneHasAPage(t *testing.T) {
 	if err := HTML(&b, nil, shipped, "here", Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<h1>What commits survive</h1>", "power cut", "bbolt"} {
+	for _, want := range []string{"<h1>What commits survive</h1>", "power cut", "bbolt", "Again: <code>assay prove "} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
