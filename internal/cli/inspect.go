@@ -70,7 +70,7 @@ content says which engine it is of. A store that does not exist is not created.
 
 ` + usageOfVerbs() + `
 Nothing is changed but by put, delete and compact, by --requeue, which makes dead jobs ready again, and by --delete, which
-deletes jobs: those of the IDs, or all with --all. Queues in SQL tables have the URL sqlqueue:PATH.
+deletes jobs: those of the IDs, or all with --all. A log or queues in SQL tables are shown as those in keys.
 
 KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quote: '"\x00\x01"'. So are VALUE, --from
 and --to.`,
@@ -82,6 +82,7 @@ and --to.`,
   assay inspect app.db get user/1 --format hex
   assay inspect app.db put user/1 - < value.json
   assay inspect bbolt:app.db jobs mail --state dead
+  assay inspect events.db streams
   assay inspect bbolt:app.db jobs mail 1768465445123000 --requeue`,
 		Args: usageArgs(aStore),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runInspect(cmd.Context(), args, f) },
@@ -127,6 +128,9 @@ func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (er
 	rawURL := args[0]
 	if len(args) < 2 || args[1] != "detect" { // which tells of any file, and opens none
 		if rawURL, err = storeURL(rawURL); err != nil {
+			return err
+		}
+		if rawURL, err = f.kept(ctx, args, rawURL); err != nil {
 			return err
 		}
 	}
@@ -328,6 +332,7 @@ type storeStats struct {
 	Pairs    int64        `json:"pairs"`
 	Bytes    int64        `json:"bytes"` // of all keys and values
 	Size     kv.Size      `json:"size"`
+	Holds    []string     `json:"holds,omitempty"` // stores that lie in the pairs, and the verbs that show them
 	Settings []kv.Setting `json:"settings"`
 }
 
@@ -343,6 +348,9 @@ func readStats(ctx context.Context, db *kv.DB) (storeStats, error) {
 	if err != nil {
 		return s, err
 	}
+	if s.Holds, err = storesIn(ctx, db); err != nil {
+		return s, err
+	}
 	s.Size, err = db.Size()
 	return s, err
 }
@@ -353,6 +361,9 @@ func printStats(w io.Writer, s storeStats) error {
 		s.Bytes)
 	fmt.Fprintf(t, "bytes on disk\t%d allocated, %d apparent, in %d files\n", s.Size.Allocated, s.Size.Apparent,
 		s.Size.Files)
+	for _, store := range s.Holds {
+		fmt.Fprintf(t, "holds\t%s\n", store)
+	}
 	for _, setting := range s.Settings {
 		fmt.Fprintf(t, "%s\t%s\n", setting.Name, setting.Value)
 	}
