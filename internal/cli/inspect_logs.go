@@ -50,7 +50,8 @@ type pairOfLog struct {
 
 // each gives do the pairs whose keys begin with a kind, without that. Both slices are for the call
 // alone.
-func (l pairsOfLog) each(ctx context.Context, kind byte, do func(key []byte, line pairOfLog, behind []byte) error) error {
+func (l pairsOfLog) each(ctx context.Context, kind byte,
+	do func(key []byte, line pairOfLog, behind []byte) error) error {
 	return l.db.View(ctx, func(s *kv.Snapshot) error {
 		return s.Each(kv.Prefix([]byte{kind}), func(k, v []byte) error {
 			head, behind, _ := bytes.Cut(v, []byte("\n"))
