@@ -39,6 +39,10 @@ func (h *htmlPage) ofProof(p *page, proof *result.Proof, source string, alone bo
 	if !alone {
 		return
 	}
+	for _, r := range rows { // to filter by
+		run.Cells = append(run.Cells, result.Cell{Engine: r.engine, URL: r.url, Promise: r.promise, Ranked: true})
+	}
+	h.engines(p, run)
 	h.Title, h.Headline, h.Command = "assay · proof", "What commits survive", commandOf(run)
 	for _, f := range factsOf(run) {
 		h.Facts = append(h.Facts, htmlNote{Label: f.label, Text: strings.Join(nonEmpty(f.items), " · ")})
