@@ -13,6 +13,7 @@ import (
 	"github.com/assaydb/assay/stores/queue"
 	"github.com/assaydb/assay/stores/queue/sqlqueue"
 	"github.com/assaydb/assay/stores/record"
+	"github.com/assaydb/assay/stores/state"
 )
 
 func TestInspectShowsStoresAsWhatTheyAre(t *testing.T) {
@@ -89,6 +90,9 @@ func TestInspectShowsStoresAsWhatTheyAre(t *testing.T) {
 				{[]string{"collections"}, 0, []string{`"users"`, "records", "2", "field Name", "string", "the id",
 					"index Email", "unique"}},
 				{[]string{"collections", "--json"}, 0, []string{`"name": "users"`, `"records": 2`}},
+				{[]string{"records", "users"}, 0, []string{"{\"ID\":1,\"Name\":\"ann\",\"Email\":\"a@x\"}\n{\"ID\":2"}},
+				{[]string{"records", "users", "--reverse", "--limit", "1"}, 0, []string{`{"ID":2,`, "--limit"}},
+				{[]string{"records", "none"}, 1, []string{`no collection "none" there`}},
 				{[]string{"streams"}, 1, []string{"no event log there", "--namespace"}},
 				{[]string{"queues", "--namespace", "jobs/"}, 0, []string{"mail", "1"}},
 				{[]string{"jobs", "mail", "--namespace", "jobs/"}, 0, []string{`"hello"`}},
@@ -248,8 +252,9 @@ func TestStatsNameTheStoresInAStore(t *testing.T) {
 		want string
 		not  string
 	}{
-		{nil, "records: collections", "job queues"},
-		{[]string{"--json"}, `"records: collections"`, "event log"},
+		{nil, "records: collections, records", "job queues"},
+		{[]string{"--json"}, `"records: collections, records"`, "event log"},
+		{[]string{"records", "users"}, `{"ID":1,"Name":"ann"}`, "bob"},
 		{[]string{"--namespace", "log/"}, "an event log: streams, events, subscriptions", "records:"},
 		{[]string{"--namespace", "none/"}, "pairs", "holds"},
 	} {
@@ -258,4 +263,56 @@ func TestStatsNameTheStoresInAStore(t *testing.T) {
 			t.Errorf("%v: status %d, %s%s; want %s, and no %s", c.args, status, stdout, stderr, c.want, c.not)
 		}
 	}
+}
+
+// TestInspectShowsAState shows the entries of a file of stores/state without their headers, and
+// which of them are damaged.
+func TestInspectShowsAState(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tool")
+	store, err := state.New("bbolt:"+filepath.ToSlash(dir),
+		&state.Options{Buckets: []state.Bucket{{Name: "sessions"}, {Name: "seen"}}})
+	for key, value := range map[string]string{"one": "first", "two": "second"} {
+		if err == nil {
+			err = store.Put(t.Context(), "sessions", []byte(key), []byte(value))
+		}
+	}
+	if err == nil {
+		err = store.Put(t.Context(), "seen", []byte{0xff}, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "bbolt:" + filepath.ToSlash(filepath.Join(dir, "state.db"))
+	show := func(status int, want, not string, args ...string) {
+		t.Helper()
+		got, stdout, stderr := inspect(t, append([]string{url}, args...)...)
+		if got != status || !strings.Contains(stdout+stderr, want) || not != "" && strings.Contains(stdout, not) {
+			t.Errorf("%v: status %d, %s%s; want %d with %s, and no %q", args, got, stdout, stderr, status, want, not)
+		}
+	}
+	show(0, "a file of stores/state: buckets, entries", "event log")
+	show(0, "\"sessions\"  2        17", "", "buckets")
+	show(0, `"bucket": "seen"`, "", "buckets", "--json")
+	show(0, `"first"`, "DAMAGED", "entries", "sessions")
+	show(0, `"second"`, "first", "entries", "sessions", "tw")
+	show(0, `"key_base64":"/w=="`, "", "entries", "seen", "--json")
+	show(0, "may be more", "second", "entries", "sessions", "--limit", "1")
+	show(0, "written", "first", "entries", "none")
+	db, err := kv.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := append(kv.AppendString(nil, "sessions"), "one"...)
+	value, err := db.Get(t.Context(), key)
+	if err == nil {
+		value[len(value)-1] ^= 1
+		err = db.Put(t.Context(), kv.Synced, key, value)
+	}
+	if err := errors.Join(err, db.Put(t.Context(), kv.Synced, []byte("other"), nil), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	show(0, "DAMAGED", "", "entries", "sessions", "one")
+	show(0, `"damaged": 1`, "", "buckets", "--json")
+	url = strings.TrimSuffix(url, "state.db") + "none.db"
+	show(1, "name a store that exists", "", "buckets")
 }

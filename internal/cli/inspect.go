@@ -52,6 +52,10 @@ func verbs() []verb {
 			(*app).subscriptions},
 		{"collections", "", 0, 0, "collections of records: fields, indexes, how many records", false,
 			(*app).collections},
+		{"records", "[COLLECTION]", 0, 1, "the records of a collection, a line of JSON for each", false, (*app).records},
+		{"buckets", "", 0, 0, "the buckets of a file of stores/state: entries, ages, damage", false, (*app).buckets},
+		{"entries", "BUCKET [PREFIX]", 1, 2, "the entries of a bucket: key, when it was written, value", false,
+			(*app).entries},
 		{"browse", "[PREFIX]", 0, 1, "pairs in the terminal, to walk through", false, (*app).browse},
 		{"backup", "PATH", 1, 1, "a consistent copy at PATH, which does not exist", false, (*app).backup},
 		{"put", "KEY VALUE", 2, 2, "sets the value of a key; VALUE - is standard input", true, (*app).put},
@@ -87,15 +91,16 @@ and --to.`,
 		Args: usageArgs(aStore),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runInspect(cmd.Context(), args, f) },
 	}
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON document; of get, scan and events a line for each")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON document; of get, scan, events, records and entries a line for each")
 	cmd.Flags().IntVar(&f.limit, "limit", 0,
-		"at most so many pairs, streams, events or jobs (default: all pairs, 20 of the others)")
+		"at most so many pairs, streams, events, records, entries or jobs (default: all pairs, "+
+			"20 of the others)")
 	cmd.Flags().StringVar(&f.format, "format", "",
 		"of get and scan: raw, quoted, text, hex or json (default: get raw, scan quoted)")
 	cmd.Flags().StringVar(&f.from, "from", "",
 		"of scan and sizes: the first key, inclusive; of events: the first position or version")
 	cmd.Flags().StringVar(&f.to, "to", "", "of scan and sizes: the last key, exclusive")
-	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "of scan and events: from the last to the first")
+	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "of scan, events and records: from the last to the first")
 	cmd.Flags().BoolVar(&f.keysOnly, "keys", false, "of scan: keys without values")
 	cmd.Flags().StringVar(&f.namespace, "namespace", "",
 		"where in the store queues, logs or collections are, as the program has it")

@@ -100,7 +100,7 @@ func isStoreVerb(name string) bool {
 			return true
 		}
 	}
-	return name == "collections"
+	return slices.Contains([]string{"collections", "records", "buckets", "entries"}, name)
 }
 
 // hasTables reports whether the SQLite file at path has the tables of a log or of queues.
@@ -120,13 +120,16 @@ func storesIn(ctx context.Context, db *kv.DB) (all []string, err error) {
 		add("job queues", "queue")
 		return all, nil
 	}
+	if is, err := isState(ctx, db); is && err == nil {
+		return []string{"a file of stores/state: buckets, entries"}, nil
+	}
 	if _, err := metaOfLog(ctx, db); err == nil {
 		add("an event log", "log")
 	}
 	err = db.View(ctx, func(s *kv.Snapshot) error {
 		list, err := readCollections(s)
 		if len(list) > 0 {
-			all = append(all, "records: collections")
+			all = append(all, "records: collections, records")
 		}
 		return err
 	})

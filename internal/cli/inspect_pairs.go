@@ -29,7 +29,7 @@ var flagsOf = map[string][]string{
 	"--format":  {"get", "scan"},
 	"--from":    {"scan", "sizes", "events"},
 	"--to":      {"scan", "sizes"},
-	"--reverse": {"scan", "events"},
+	"--reverse": {"scan", "events", "records"},
 	"--keys":    {"scan"},
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/record"
 )
 
 // absentStore says that a store is not where it was looked for.
@@ -303,4 +304,39 @@ func (a *app) collections(ctx context.Context, db *kv.DB, _ []string, f inspectF
 		}
 	}
 	return t.Flush()
+}
+
+// records shows the records of a collection.
+func (a *app) records(ctx context.Context, db *kv.DB, operands []string, f inspectFlags) error {
+	name := strings.Join(operands, "")
+	limit, n := cmp.Or(f.limit, mostShown), 0
+	enough := errors.New("enough")
+	err := db.View(ctx, func(s *kv.Snapshot) error {
+		return record.Dump(s, name, f.reverse, func(fields []record.Item) error {
+			if n++; n > limit {
+				return enough
+			}
+			line := []byte{'{'}
+			for i, field := range fields {
+				if i > 0 {
+					line = append(line, ',')
+				}
+				line = append(append(strconv.AppendQuote(line, field.Name), ':'), field.Value...)
+			}
+			_, err := a.stdout.Write(append(line, "}\n"...))
+			return err
+		})
+	})
+	switch {
+	case errors.Is(err, enough):
+		a.mayBeMore(limit, limit)
+		return nil
+	case errors.Is(err, kv.NotFound):
+		what := "collection of records"
+		if name != "" {
+			what = fmt.Sprintf("collection %q", name)
+		}
+		return absentStore(db, what)
+	}
+	return err
 }
