@@ -55,7 +55,7 @@ func verbs() []verb {
 		{"records", "[COLLECTION]", 0, 1, "the records of a collection, a line of JSON for each", false, (*app).records},
 		{"buckets", "", 0, 0, "the buckets of a file of stores/state: entries, ages, damage", false, (*app).buckets},
 		{"entries", "BUCKET [PREFIX]", 1, 2, "the entries of a bucket: key, when it was written, value", false,
-			(*app).entries},
+			(*app).stateEntries},
 		{"browse", "[PREFIX]", 0, 1, "pairs in the terminal, to walk through", false, (*app).browse},
 		{"backup", "PATH", 1, 1, "a consistent copy at PATH, which does not exist", false, (*app).backup},
 		{"put", "KEY VALUE", 2, 2, "sets the value of a key; VALUE - is standard input", true, (*app).put},

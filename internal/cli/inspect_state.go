@@ -119,8 +119,8 @@ func (a *app) buckets(ctx context.Context, db *kv.DB, _ []string, f inspectFlags
 	return t.Flush()
 }
 
-// entries shows those of a bucket.
-func (a *app) entries(ctx context.Context, db *kv.DB, operands []string, f inspectFlags) error {
+// stateEntries shows those of a bucket.
+func (a *app) stateEntries(ctx context.Context, db *kv.DB, operands []string, f inspectFlags) error {
 	prefix := kv.AppendString(nil, operands[0])
 	if len(operands) > 1 {
 		begin, err := parseKey(operands[1])
