@@ -208,6 +208,12 @@ func TestInspectShowsStoresInTables(t *testing.T) {
 			t.Errorf("%v: %s, want no %s", c.args, stdout, c.not)
 		}
 	}
+	for from, hint := range map[string]string{log: "log:", path("jobs.db"): "queue:"} { // whoever copies is told how
+		status, stdout, stderr := runAssay(t, "copy", from, "pebble:"+path("data"))
+		if status != 2 || !strings.Contains(stderr, "as such it is "+hint+from) {
+			t.Errorf("a copy of %s: status %d, %s%s", from, status, stdout, stderr)
+		}
+	}
 	after := contents(t, dir)
 	for name, data := range before {
 		if after[name] != data && filepath.Base(name) != "jobs.db" { // opened as a program does: docs/moving.md

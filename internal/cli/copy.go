@@ -77,9 +77,9 @@ func (p *part) options(cmd *cobra.Command) (*transfer.Options, error) {
 }
 
 // source returns the URL of the store that name is.
-func (p *part) source(name string) (string, error) {
+func (p *part) source(ctx context.Context, name string) (string, error) {
 	if len(p.tables) == 0 {
-		return storeURL(name)
+		return pairsURL(ctx, name)
 	}
 	if isURL(name) {
 		return "", usage(fmt.Errorf("--table with the URL %s", name), "give the path of the SQLite file alone")
@@ -130,7 +130,7 @@ KEYs, also those of --from and --to, are taken as they are, or in Go's syntax if
 				return err
 			}
 			o.Restart = restart
-			if args[0], err = p.source(args[0]); err != nil {
+			if args[0], err = p.source(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.copy(cmd, args[0], args[1], o, dry, asJSON)
@@ -201,10 +201,10 @@ The exit status is 0 if they are equal and 1 if they differ.`,
 				return usage(fmt.Errorf("--limit %d", limit), "name at least one difference: --limit 1")
 			}
 			o.Limit = limit
-			if args[0], err = p.source(args[0]); err != nil {
+			if args[0], err = p.source(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			if args[1], err = storeURL(args[1]); err != nil {
+			if args[1], err = pairsURL(cmd.Context(), args[1]); err != nil {
 				return err
 			}
 			end := a.watch(cmd.Context(), o)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -107,6 +108,26 @@ func isStoreVerb(name string) bool {
 func hasTables(ctx context.Context, scheme, path string) bool {
 	db, err := transfer.OpenExisting(ctx, transfer.WithPath(scheme+":?form="+inTables, path), transfer.Look)
 	return err == nil && db.Close() == nil
+}
+
+// pairsURL is storeURL for who copies or compares pairs. A log or queues in tables have no keys: it
+// says by which URLs they have.
+func pairsURL(ctx context.Context, name string) (string, error) {
+	rawURL, err := storeURL(name)
+	if err != nil || isURL(name) || !strings.HasPrefix(rawURL, "sqlite:") {
+		return rawURL, err
+	}
+	path, err := kv.PathOf(rawURL)
+	if err != nil {
+		return "", err
+	}
+	for scheme, what := range map[string]string{"log": "an event log", "queue": "job queues"} {
+		if hasTables(ctx, scheme, path) {
+			return "", usage(fmt.Errorf("%s holds %s in tables", name, what),
+				"as such it is %s:%s; the rows of all tables are sqltable:%s", scheme, path, path)
+		}
+	}
+	return rawURL, nil
 }
 
 // storesIn tells which stores are kept in the pairs of db, and by which verbs they are shown.
