@@ -43,7 +43,7 @@ func TestDumpShowsRecordsWithoutTheirType(t *testing.T) {
 			o := &record.Options{Name: "users", Codec: codec}
 			old, err := record.Open[first](t.Context(), db, o)
 			if err == nil {
-				err = old.Put(t.Context(), kv.Synced, first{-3, "ann \"a\""})
+				err = old.Put(t.Context(), kv.Synced, &first{-3, "ann \"a\""})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -51,7 +51,7 @@ func TestDumpShowsRecordsWithoutTheirType(t *testing.T) {
 			o.Evolve = record.Extend
 			users, err := record.Open[later](t.Context(), db, o)
 			if err == nil {
-				err = users.Put(t.Context(), kv.Synced, later{ID: 7, Name: "bob", Score: 1.5, Raw: []byte{0xff},
+				err = users.Put(t.Context(), kv.Synced, &later{ID: 7, Name: "bob", Score: 1.5, Raw: []byte{0xff},
 					At: time.Unix(1, 0).UTC(), Parts: []part{{1, 2}}, Tags: map[string]uint8{"x": 3}})
 			}
 			if err != nil {
@@ -90,7 +90,7 @@ func TestDumpShowsRecordsWithoutTheirType(t *testing.T) {
 				t.Errorf("a collection that is not there: %v", err)
 			}
 			if codec == record.Binary {
-				if err := users.Put(t.Context(), kv.Synced, later{ID: 8, Score: math.NaN()}); err != nil {
+				if err := users.Put(t.Context(), kv.Synced, &later{ID: 8, Score: math.NaN()}); err != nil {
 					t.Fatal(err)
 				}
 				if lines, err := shown("users", true); err != nil || !strings.Contains(lines[0], `score="NaN"`) {
