@@ -116,8 +116,8 @@ func TestInspectShowsStoresAsWhatTheyAre(t *testing.T) {
 }
 
 // TestInspectShowsStoresInTables shows a log and queues in the tables of an SQLite file by its path
-// alone, and by the URLs that name them in whatever keeps them. What is in keys is shown by these as
-// well.
+// alone, and by the URLs that name them in whatever keeps them. What is in keys is shown by these
+// as well.
 func TestInspectShowsStoresInTables(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.ToSlash(filepath.Join(dir, name)) }
@@ -216,7 +216,8 @@ func TestInspectShowsStoresInTables(t *testing.T) {
 	}
 	after := contents(t, dir)
 	for name, data := range before {
-		if after[name] != data && filepath.Base(name) != "jobs.db" { // opened as a program does: docs/moving.md
+		base := filepath.Base(name) // docs/moving.md has both exceptions: queues are opened as a program does
+		if after[name] != data && base != "jobs.db" && !strings.HasSuffix(base, "-shm") {
 			t.Errorf("%s was changed by looking at it: %d bytes before, %d after", name, len(data), len(after[name]))
 		}
 	}

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -130,6 +132,7 @@ func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (er
 	if f.limit < 0 {
 		return usage(fmt.Errorf("--limit %d", f.limit), "for example: --limit 20")
 	}
+	defer unread()()
 	rawURL := args[0]
 	if len(args) < 2 || args[1] != "detect" { // which tells of any file, and opens none
 		if rawURL, err = storeURL(rawURL); err != nil {
@@ -175,6 +178,14 @@ func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (er
 		err = v.run(a, ctx, db.Namespace(prefix), operands, f)
 	}
 	return errors.Join(err, db.Close())
+}
+
+// unread makes it an error, until end, that nobody reads what is printed: a signal would end the
+// process, and leave beside an SQLite file what belongs to a look.
+func unread() (end func()) {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGPIPE)
+	return func() { signal.Stop(ended) }
 }
 
 // meanwhile shows what is done, and for how long, until b's first output or end. What b writes to

@@ -14,8 +14,8 @@ import (
 	"github.com/assaydb/assay/kv"
 )
 
-// A file of package stores/state says so under the key "m". An entry lies under its bucket's name
-// and its key; its value begins with a header: see stores/state.
+// A file of package stores/state has the entry "m", which is of no bucket. The others lie under
+// their bucket's name and their key; the value of each begins with a header: see stores/state.
 const (
 	stateMark     = "assay state 1"
 	stateHeader   = 13 // bytes
@@ -28,7 +28,10 @@ func isState(ctx context.Context, db *kv.DB) (bool, error) {
 	if errors.Is(err, kv.NotFound) {
 		return false, nil
 	}
-	return string(mark) == stateMark, err
+	if err != nil || len(mark) < stateHeader {
+		return false, err
+	}
+	return string(mark[stateHeader:]) == stateMark, nil
 }
 
 // stateEntry is an entry of a bucket.

@@ -100,8 +100,8 @@ func (w *writes) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// TestAScanWritesManyLinesAtOnce: a call of the system for each pair took most of the time of a long
-// scan.
+// TestAScanWritesManyLinesAtOnce: a call of the system for each pair took most of the time of a
+// long scan.
 func TestAScanWritesManyLinesAtOnce(t *testing.T) {
 	const pairs = 5000
 	out := new(writes)

@@ -57,8 +57,8 @@ func keptResults(t *testing.T) string {
 	return dir
 }
 
-// TestASiteHasProofsToo: a proof has a page, a run beside its own proof shows that one, and what has
-// no page is named.
+// TestASiteHasProofsToo: a proof has a page, a run beside its own proof shows that one, and what
+// has no page is named.
 func TestASiteHasProofsToo(t *testing.T) {
 	dir, out := keptResults(t), filepath.Join(t.TempDir(), "site")
 	var said bytes.Buffer
