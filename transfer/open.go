@@ -48,7 +48,11 @@ func OpenExisting(ctx context.Context, rawURL string, access Access, options ...
 	if access == Look {
 		rawURL = inBulk(rawURL, readOnce[d.Info().Name])
 	}
-	return kv.Open(ctx, rawURL, options...)
+	db, err := kv.Open(ctx, rawURL, options...)
+	if err == nil && access == Look && !d.Info().Caps.Remote {
+		readAhead(path)
+	}
+	return db, err
 }
 
 // readOnce is what an engine is opened with that is read from one end to the other: blocks that

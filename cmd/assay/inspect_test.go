@@ -398,6 +398,43 @@ func TestDetectTellsOfWhatCannotBeOpened(t *testing.T) {
 	}
 }
 
+// TestALookThatNobodyReadsLeavesNothing: as in a pipe to head, which ends.
+func TestALookThatNobodyReadsLeavesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	url := "sqlite:" + filepath.ToSlash(path)
+	db, err := kv.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b kv.Batch
+	for i := range 20_000 {
+		b.Put(fmt.Appendf(nil, "key/%09d", i), []byte("some value"))
+	}
+	if err := errors.Join(db.Write(t.Context(), kv.Synced, &b), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("assay", "inspect", url, "scan")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		_, err = out.Read(make([]byte, 10))
+	}
+	if err := errors.Join(err, out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // the status says it
+	if status := cmd.ProcessState.ExitCode(); status != 141 || stderr.Len() > 0 {
+		t.Errorf("status %d, %q; want 141 without a word", status, stderr.String())
+	}
+	if left, err := filepath.Glob(path + "*"); err != nil || len(left) != 1 {
+		t.Errorf("there are %v, %v", left, err)
+	}
+}
+
 func TestInspectCreatesNothing(t *testing.T) {
 	dir := t.TempDir()
 	for _, engine := range []string{"bbolt", "pebble", "sqlite"} {

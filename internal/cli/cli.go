@@ -3,7 +3,7 @@
 // One file holds one command. What a command prints on standard output is its result; progress,
 // warnings and errors go to standard error. The exit status is 0 when all is well, 1 when something
 // failed, 2 for wrong usage, 3 when assay compare found that a limit of --fail-on was crossed, and
-// 130 after an interrupt.
+// 130 after an interrupt, and 141 where nobody read what it printed.
 package cli
 
 import (
@@ -36,6 +36,7 @@ const (
 	exitUsage       = 2
 	exitCrossed     = 3
 	exitInterrupted = 130 // 128 + SIGINT, as shells count
+	exitUnread      = 141 // 128 + SIGPIPE: nobody read on
 )
 
 // app is what all commands share.
@@ -92,6 +93,9 @@ func (a *app) status(err error) int {
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.stderr, "assay: interrupted")
 		return exitInterrupted
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return exitUnread
 	}
 	fmt.Fprintln(a.stderr, "assay:", strings.TrimPrefix(err.Error(), kv.Invalid.Error()+": "))
 	if hint := hintOf(err); hint != "" {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,12 +23,15 @@ import (
 // part says which pairs are copied or compared.
 type part struct {
 	prefix, as string
+	from, to   string
 	tables     []string
 }
 
 // flags adds those of a command whose help calls its stores from and to.
 func (p *part) flags(cmd *cobra.Command, verb, from, to string) {
 	cmd.Flags().StringVar(&p.prefix, "prefix", "", verb+" the keys of "+from+" that begin so")
+	cmd.Flags().StringVar(&p.from, "from", "", verb+" the keys of "+from+" from this one on, inclusive")
+	cmd.Flags().StringVar(&p.to, "to", "", verb+" the keys of "+from+" up to this one, exclusive")
 	cmd.Flags().StringArrayVar(&p.tables, "table", nil, from+" is an SQLite file of any program: "+verb+
 		" the rows of this table, as [PREFIX=]TABLE[(KEY,...)][:VALUE,...]; may be repeated")
 	cmd.Flags().StringVar(&p.as, "as", "", "with --prefix: the beginning that these keys have in "+to+" instead")
@@ -39,9 +43,13 @@ func (p *part) options(cmd *cobra.Command) (*transfer.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &transfer.Options{}
+	var begin []string
 	if len(prefix) > 0 {
-		o.Range = kv.Prefix(prefix)
+		begin = []string{p.prefix}
+	}
+	o := &transfer.Options{}
+	if o.Range, err = (&scanFlags{from: p.from, to: p.to}).keyRange(begin); err != nil {
+		return nil, err
 	}
 	if !cmd.Flags().Changed("as") {
 		return o, nil
@@ -54,6 +62,12 @@ func (p *part) options(cmd *cobra.Command) (*transfer.Options, error) {
 		return nil, err
 	}
 	o.Into = kv.Prefix(as)
+	if o.Range.Start != nil {
+		o.Into.Start = slices.Concat(as, bytes.TrimPrefix(o.Range.Start, prefix))
+	}
+	if rest, within := bytes.CutPrefix(o.Range.End, prefix); within {
+		o.Into.End = slices.Concat(as, rest)
+	}
 	var key []byte
 	o.Change = func(k, v []byte) ([]byte, []byte, bool) {
 		key = append(append(key[:0], as...), bytes.TrimPrefix(k, prefix)...)
@@ -63,9 +77,9 @@ func (p *part) options(cmd *cobra.Command) (*transfer.Options, error) {
 }
 
 // source returns the URL of the store that name is.
-func (p *part) source(name string) (string, error) {
+func (p *part) source(ctx context.Context, name string) (string, error) {
 	if len(p.tables) == 0 {
-		return storeURL(name)
+		return pairsURL(ctx, name)
 	}
 	if isURL(name) {
 		return "", usage(fmt.Errorf("--table with the URL %s", name), "give the path of the SQLite file alone")
@@ -96,10 +110,12 @@ An event log or job queues become keys or SQL tables with the URLs log:PATH?form
 sql or an engine; a SRC needs none. prefix=KEY is that of the store's namespace. A feed becomes keys or Margaret's files
 with feed:PATH?form=FORM, where FORM is margaret or an engine.
 
-KEYs are taken as they are, or in Go's syntax if they begin with a quote: --prefix '"\x00\x01"'.`,
+KEYs, also those of --from and --to, are taken as they are, or in Go's syntax if they begin with a quote:
+--prefix '"\x00\x01"'.`,
 		Example: `  assay copy sqlite:old.db pebble:data
   assay copy --dry-run bbolt:app.db badger:data
   assay copy --prefix user/ --as u/ bbolt:app.db 'bbolt:users.db'
+  assay copy --from 2026-01 --to 2026-02 bbolt:days.db sqlite:january.db
   assay copy --rate 20MB pebble:data sqlite:data.db
   assay copy --table 'u/=users(id)' --table 't/=tokens(name):token' old.db bbolt:new.db
   assay copy bbolt:app.db 'sqltable:app.sqlite?tables=notes(title/text):body/text'
@@ -114,7 +130,7 @@ KEYs are taken as they are, or in Go's syntax if they begin with a quote: --pref
 				return err
 			}
 			o.Restart = restart
-			if args[0], err = p.source(args[0]); err != nil {
+			if args[0], err = p.source(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.copy(cmd, args[0], args[1], o, dry, asJSON)
@@ -185,10 +201,10 @@ The exit status is 0 if they are equal and 1 if they differ.`,
 				return usage(fmt.Errorf("--limit %d", limit), "name at least one difference: --limit 1")
 			}
 			o.Limit = limit
-			if args[0], err = p.source(args[0]); err != nil {
+			if args[0], err = p.source(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			if args[1], err = storeURL(args[1]); err != nil {
+			if args[1], err = pairsURL(cmd.Context(), args[1]); err != nil {
 				return err
 			}
 			end := a.watch(cmd.Context(), o)

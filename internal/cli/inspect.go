@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -52,6 +54,10 @@ func verbs() []verb {
 			(*app).subscriptions},
 		{"collections", "", 0, 0, "collections of records: fields, indexes, how many records", false,
 			(*app).collections},
+		{"records", "[COLLECTION]", 0, 1, "the records of a collection, a line of JSON for each", false, (*app).records},
+		{"buckets", "", 0, 0, "the buckets of a file of stores/state: entries, ages, damage", false, (*app).buckets},
+		{"entries", "BUCKET [PREFIX]", 1, 2, "the entries of a bucket: key, when it was written, value", false,
+			(*app).stateEntries},
 		{"browse", "[PREFIX]", 0, 1, "pairs in the terminal, to walk through", false, (*app).browse},
 		{"backup", "PATH", 1, 1, "a consistent copy at PATH, which does not exist", false, (*app).backup},
 		{"put", "KEY VALUE", 2, 2, "sets the value of a key; VALUE - is standard input", true, (*app).put},
@@ -70,7 +76,7 @@ content says which engine it is of. A store that does not exist is not created.
 
 ` + usageOfVerbs() + `
 Nothing is changed but by put, delete and compact, by --requeue, which makes dead jobs ready again, and by --delete, which
-deletes jobs: those of the IDs, or all with --all. Queues in SQL tables have the URL sqlqueue:PATH.
+deletes jobs: those of the IDs, or all with --all. A log or queues in SQL tables are shown as those in keys.
 
 KEY and PREFIX are taken as they are, or in Go's syntax if they begin with a quote: '"\x00\x01"'. So are VALUE, --from
 and --to.`,
@@ -82,19 +88,21 @@ and --to.`,
   assay inspect app.db get user/1 --format hex
   assay inspect app.db put user/1 - < value.json
   assay inspect bbolt:app.db jobs mail --state dead
+  assay inspect events.db streams
   assay inspect bbolt:app.db jobs mail 1768465445123000 --requeue`,
 		Args: usageArgs(aStore),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runInspect(cmd.Context(), args, f) },
 	}
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON document; of get, scan and events a line for each")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "one JSON document; of get, scan, events, records and entries a line for each")
 	cmd.Flags().IntVar(&f.limit, "limit", 0,
-		"at most so many pairs, streams, events or jobs (default: all pairs, 20 of the others)")
+		"at most so many pairs, streams, events, records, entries or jobs (default: all pairs, "+
+			"20 of the others)")
 	cmd.Flags().StringVar(&f.format, "format", "",
 		"of get and scan: raw, quoted, text, hex or json (default: get raw, scan quoted)")
 	cmd.Flags().StringVar(&f.from, "from", "",
 		"of scan and sizes: the first key, inclusive; of events: the first position or version")
 	cmd.Flags().StringVar(&f.to, "to", "", "of scan and sizes: the last key, exclusive")
-	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "of scan and events: from the last to the first")
+	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "of scan, events and records: from the last to the first")
 	cmd.Flags().BoolVar(&f.keysOnly, "keys", false, "of scan: keys without values")
 	cmd.Flags().StringVar(&f.namespace, "namespace", "",
 		"where in the store queues, logs or collections are, as the program has it")
@@ -124,9 +132,13 @@ func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (er
 	if f.limit < 0 {
 		return usage(fmt.Errorf("--limit %d", f.limit), "for example: --limit 20")
 	}
+	defer unread()()
 	rawURL := args[0]
 	if len(args) < 2 || args[1] != "detect" { // which tells of any file, and opens none
 		if rawURL, err = storeURL(rawURL); err != nil {
+			return err
+		}
+		if rawURL, err = f.kept(ctx, args, rawURL); err != nil {
 			return err
 		}
 	}
@@ -166,6 +178,14 @@ func (a *app) runInspect(ctx context.Context, args []string, f inspectFlags) (er
 		err = v.run(a, ctx, db.Namespace(prefix), operands, f)
 	}
 	return errors.Join(err, db.Close())
+}
+
+// unread makes it an error, until end, that nobody reads what is printed: a signal would end the
+// process, and leave beside an SQLite file what belongs to a look.
+func unread() (end func()) {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGPIPE)
+	return func() { signal.Stop(ended) }
 }
 
 // meanwhile shows what is done, and for how long, until b's first output or end. What b writes to
@@ -328,6 +348,7 @@ type storeStats struct {
 	Pairs    int64        `json:"pairs"`
 	Bytes    int64        `json:"bytes"` // of all keys and values
 	Size     kv.Size      `json:"size"`
+	Holds    []string     `json:"holds,omitempty"` // stores that lie in the pairs, and the verbs that show them
 	Settings []kv.Setting `json:"settings"`
 }
 
@@ -343,6 +364,9 @@ func readStats(ctx context.Context, db *kv.DB) (storeStats, error) {
 	if err != nil {
 		return s, err
 	}
+	if s.Holds, err = storesIn(ctx, db); err != nil {
+		return s, err
+	}
 	s.Size, err = db.Size()
 	return s, err
 }
@@ -353,6 +377,9 @@ func printStats(w io.Writer, s storeStats) error {
 		s.Bytes)
 	fmt.Fprintf(t, "bytes on disk\t%d allocated, %d apparent, in %d files\n", s.Size.Allocated, s.Size.Apparent,
 		s.Size.Files)
+	for _, store := range s.Holds {
+		fmt.Fprintf(t, "holds\t%s\n", store)
+	}
 	for _, setting := range s.Settings {
 		fmt.Fprintf(t, "%s\t%s\n", setting.Name, setting.Value)
 	}

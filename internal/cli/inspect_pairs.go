@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/hex"
@@ -28,7 +29,7 @@ var flagsOf = map[string][]string{
 	"--format":  {"get", "scan"},
 	"--from":    {"scan", "sizes", "events"},
 	"--to":      {"scan", "sizes"},
-	"--reverse": {"scan", "events"},
+	"--reverse": {"scan", "events", "records"},
 	"--keys":    {"scan"},
 }
 
@@ -194,6 +195,7 @@ func (a *app) scan(ctx context.Context, db *kv.DB, operands []string, f inspectF
 		return err
 	}
 	write := pairForms[format]
+	out := bufio.NewWriterSize(a.stdout, 64<<10)
 	enough, n := errors.New("enough"), 0
 	err = db.View(ctx, func(s *kv.Snapshot) error {
 		return s.Each(r, func(k, v []byte) error {
@@ -202,7 +204,7 @@ func (a *app) scan(ctx context.Context, db *kv.DB, operands []string, f inspectF
 			} else if v == nil {
 				v = []byte{}
 			}
-			if err := write(a.stdout, k, v); err != nil {
+			if err := write(out, k, v); err != nil {
 				return err
 			}
 			if n++; n == f.limit {
@@ -212,7 +214,10 @@ func (a *app) scan(ctx context.Context, db *kv.DB, operands []string, f inspectF
 		})
 	})
 	if errors.Is(err, enough) {
-		return nil
+		err = nil
+	}
+	if ferr := out.Flush(); err == nil { // also of what was read before an error
+		err = ferr
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
+	"github.com/assaydb/assay/stores/record"
 )
 
 // absentStore says that a store is not where it was looked for.
@@ -23,27 +24,40 @@ func absentStore(db *kv.DB, what string) error {
 		Hint: "one that is in a namespace needs --namespace"}
 }
 
-// openLog opens the event log in db, as it was made.
-func openLog(ctx context.Context, db *kv.DB) (*eventlog.Log, error) {
-	text, err := db.Get(ctx, []byte("m")) // see stores/eventlog: what describes the log
-	if errors.Is(err, kv.NotFound) {
-		return nil, absentStore(db, "event log")
+// logMeta is what describes a log in keys: see stores/eventlog.
+type logMeta struct {
+	Format  int  `json:"format"`
+	Streams bool `json:"streams"`
+}
+
+// metaOfLog reads what describes the event log in db.
+func metaOfLog(ctx context.Context, db *kv.DB) (meta logMeta, err error) {
+	text, err := db.Get(ctx, []byte("m"))
+	switch {
+	case errors.Is(err, kv.NotFound):
+		return meta, absentStore(db, "event log")
+	case err != nil:
+		return meta, err
+	case json.Unmarshal(text, &meta) != nil || meta.Format == 0:
+		return meta, absentStore(db, "event log")
 	}
+	return meta, nil
+}
+
+// openLog opens the event log in db, as it was made.
+func openLog(ctx context.Context, db *kv.DB) (logView, error) {
+	if db.Engine() == "log" {
+		return pairsOfLog{db}, nil
+	}
+	meta, err := metaOfLog(ctx, db)
 	if err != nil {
 		return nil, err
-	}
-	var meta struct {
-		Format  int  `json:"format"`
-		Streams bool `json:"streams"`
-	}
-	if json.Unmarshal(text, &meta) != nil || meta.Format == 0 {
-		return nil, absentStore(db, "event log")
 	}
 	return eventlog.Open(ctx, db, &eventlog.Options{Streams: meta.Streams})
 }
 
 // withLog runs do with the event log in db.
-func withLog(ctx context.Context, db *kv.DB, do func(l *eventlog.Log) error) error {
+func withLog(ctx context.Context, db *kv.DB, do func(l logView) error) error {
 	l, err := openLog(ctx, db)
 	if err != nil {
 		return err
@@ -53,7 +67,7 @@ func withLog(ctx context.Context, db *kv.DB, do func(l *eventlog.Log) error) err
 
 // streams lists the streams of a log.
 func (a *app) streams(ctx context.Context, db *kv.DB, operands []string, f inspectFlags) error {
-	return withLog(ctx, db, func(l *eventlog.Log) error {
+	return withLog(ctx, db, func(l logView) error {
 		limit := cmp.Or(f.limit, mostShown)
 		list, err := l.Streams(ctx, strings.Join(operands, ""), "", limit)
 		if err != nil {
@@ -117,7 +131,7 @@ func (a *app) events(ctx context.Context, db *kv.DB, operands []string, f inspec
 			return usage(fmt.Errorf("--from %s is no position", f.from), "give the number of an event")
 		}
 	}
-	return withLog(ctx, db, func(l *eventlog.Log) (err error) {
+	return withLog(ctx, db, func(l logView) (err error) {
 		var list []eventlog.Event
 		if len(operands) > 0 {
 			list, err = l.LoadStream(ctx, operands[0], r)
@@ -149,7 +163,7 @@ func (a *app) events(ctx context.Context, db *kv.DB, operands []string, f inspec
 
 // subscriptions shows who follows a log.
 func (a *app) subscriptions(ctx context.Context, db *kv.DB, _ []string, f inspectFlags) error {
-	return withLog(ctx, db, func(l *eventlog.Log) error {
+	return withLog(ctx, db, func(l logView) error {
 		last, err := l.LastPosition(ctx)
 		if err != nil {
 			return err
@@ -225,20 +239,20 @@ func readCollections(s *kv.Snapshot) (list []collection, err error) {
 		list = append(list, c)
 	}
 	for r := kv.Prefix([]byte("c")); err == nil; {
-		var first []byte
+		var prefix []byte
+		var name string
 		for k := range s.Keys(r) {
-			first = bytes.Clone(k)
-			break
+			if bytes.IndexByte(k, 0) < 0 {
+				continue // no text ends in it
+			}
+			if n, rest, is := kv.CutString(k[1:]); is {
+				prefix, name = bytes.Clone(k[:len(k)-len(rest)]), n
+				break
+			}
 		}
-		if first == nil {
+		if prefix == nil {
 			return list, s.Err()
 		}
-		name, rest, is := kv.CutString(first[1:])
-		if !is {
-			r.Start = append(first, 0)
-			continue
-		}
-		prefix := first[:len(first)-len(rest)]
 		if c, ok, err = readCollection(s.Namespace(prefix), name); ok {
 			list = append(list, c)
 		}
@@ -290,4 +304,39 @@ func (a *app) collections(ctx context.Context, db *kv.DB, _ []string, f inspectF
 		}
 	}
 	return t.Flush()
+}
+
+// records shows the records of a collection.
+func (a *app) records(ctx context.Context, db *kv.DB, operands []string, f inspectFlags) error {
+	name := strings.Join(operands, "")
+	limit, n := cmp.Or(f.limit, mostShown), 0
+	enough := errors.New("enough")
+	err := db.View(ctx, func(s *kv.Snapshot) error {
+		return record.Dump(s, name, f.reverse, func(fields []record.Item) error {
+			if n++; n > limit {
+				return enough
+			}
+			line := []byte{'{'}
+			for i, field := range fields {
+				if i > 0 {
+					line = append(line, ',')
+				}
+				line = append(append(strconv.AppendQuote(line, field.Name), ':'), field.Value...)
+			}
+			_, err := a.stdout.Write(append(line, "}\n"...))
+			return err
+		})
+	})
+	switch {
+	case errors.Is(err, enough):
+		a.mayBeMore(limit, limit)
+		return nil
+	case errors.Is(err, kv.NotFound):
+		what := "collection of records"
+		if name != "" {
+			what = fmt.Sprintf("collection %q", name)
+		}
+		return absentStore(db, what)
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"path/filepath"
 	"strings"
@@ -70,8 +71,9 @@ func (w *interrupting) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-func TestALongScanEndsAtAnInterrupt(t *testing.T) {
-	const pairs = 10_000
+// storeOf makes a store of so many pairs and returns its URL.
+func storeOf(t *testing.T, pairs int) string {
+	t.Helper()
 	url := "bbolt:" + filepath.ToSlash(filepath.Join(t.TempDir(), "store"))
 	db, err := kv.Open(t.Context(), url)
 	if err != nil {
@@ -81,12 +83,37 @@ func TestALongScanEndsAtAnInterrupt(t *testing.T) {
 	for i := range pairs {
 		b.Put(kv.AppendUint64(nil, uint64(i)), []byte("some value"))
 	}
-	if err := db.Write(t.Context(), kv.Flushed, &b); err != nil {
+	if err := errors.Join(db.Write(t.Context(), kv.Flushed, &b), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
+	return url
+}
+
+// writes counts calls.
+type writes struct {
+	bytes.Buffer
+	calls int
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.calls++
+	return w.Buffer.Write(p)
+}
+
+// TestAScanWritesManyLinesAtOnce: a call of the system for each pair took most of the time of a
+// long scan.
+func TestAScanWritesManyLinesAtOnce(t *testing.T) {
+	const pairs = 5000
+	out := new(writes)
+	status := Run(t.Context(), []string{"inspect", storeOf(t, pairs), "scan"}, nil, out, io.Discard, nil)
+	if n := bytes.Count(out.Bytes(), []byte("\n")); status != 0 || n != pairs || out.calls > pairs/100 {
+		t.Errorf("exit status %d, %d of %d pairs in %d writes", status, n, pairs, out.calls)
 	}
+}
+
+func TestALongScanEndsAtAnInterrupt(t *testing.T) {
+	const pairs = 10_000
+	url := storeOf(t, pairs)
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &interrupting{end: cancel}
 	status := Run(ctx, []string{"inspect", url, "scan"}, nil, out, io.Discard, nil)

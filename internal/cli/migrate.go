@@ -49,7 +49,7 @@ starts, by transfer.Open.`,
 			if o.Wait <= 0 {
 				return usage(fmt.Errorf("--wait %v", o.Wait), "for example: --wait 1m")
 			}
-			if args[0], err = p.source(args[0]); err != nil {
+			if args[0], err = p.source(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			if dry {

@@ -63,7 +63,7 @@ comparisons do, and puts beside it how they compare where both make the same pro
 				return a.showBeside(args)
 			}
 			if !slices.Contains(formats, format) {
-				return usage(fmt.Errorf("unknown format %q", format), "use one of %s", strings.Join(formats, ", "))
+				return unknownFormat(format)
 			}
 			if asJSON {
 				format = "json"
@@ -230,6 +230,15 @@ func (a *app) showKept(k kept, format string, v view) error {
 }
 
 var formats = []string{"text", "html", "markdown", "csv", "bench", "json"}
+
+// unknownFormat is the error of a format that is none; pictures are files of their own.
+func unknownFormat(format string) error {
+	hint := "use one of " + strings.Join(formats, ", ")
+	if format == "svg" || format == "png" {
+		hint = "charts are written as SVG and PNG by: --charts DIR"
+	}
+	return usage(fmt.Errorf("unknown format %q", format), "%s", hint)
+}
 
 // ofRuns are the formats that a proof alone has not.
 var ofRuns = []string{"bench", "csv", "markdown"}

@@ -21,19 +21,22 @@ func (a *app) siteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "site DIR OUT",
 		Short: "Make a site of a folder of results",
-		Long: `Makes a page of each result in DIR and the folders below it, and an index with all of them beside each other, in the new
-folder OUT. The pages need no network and no server.`,
+		Long: `Makes a page of each run and proof in DIR and the folders below it, and an index with all of them beside each other, in
+the new folder OUT. The pages need no network and no server.`,
 		Example: `  assay site results public`,
 		Args:    usageArgs(cobra.ExactArgs(2)),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.site(args[0], args[1]) },
 	}
 }
 
-// site writes a site of all runs below dir.
+// site writes a site of all runs and proofs below dir.
 func (a *app) site(dir, out string) error {
-	all, err := runsBelow(dir)
+	all, without, err := resultsBelow(dir)
 	if err != nil {
 		return err
+	}
+	for _, path := range without {
+		fmt.Fprintf(a.stderr, "%s has no page; it is shown by: assay report --format markdown %s\n", path, path)
 	}
 	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
 		return usage(fmt.Errorf("%s is not empty", out), "name a new folder")
@@ -49,7 +52,11 @@ func (a *app) site(dir, out string) error {
 	for i, name := range files {
 		all[i].Page = (&url.URL{Path: name}).String()
 		var page bytes.Buffer
-		err := report.HTML(&page, all[i].Run, shipped, builtInProof, report.Options{Facts: facts, Index: siteIndex})
+		proof, source := shipped, builtInProof
+		if all[i].Proof != nil {
+			proof, source = all[i].Proof, "Proved by: "+all[i].Name
+		}
+		err := report.HTML(&page, all[i].Run, proof, source, report.Options{Facts: facts, Index: siteIndex})
 		if err == nil {
 			err = os.WriteFile(filepath.Join(out, name), page.Bytes(), 0o644)
 		}
@@ -90,41 +97,69 @@ func siteFiles(all []report.Kept) []string {
 	return files
 }
 
-// runsBelow returns the runs in dir and the folders below it, in the order of their names.
-func runsBelow(dir string) (all []report.Kept, err error) {
+// resultsBelow returns the runs and proofs in dir and the folders below it, in the order of their
+// names, and the folders of results that have no page.
+func resultsBelow(dir string) (all []report.Kept, without []string, err error) {
 	whole, err := filepath.Abs(dir) // "." has no name
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() != result.DocumentFile {
+		if err != nil || !d.IsDir() {
 			return err
 		}
-		run, err := result.Read(path)
-		if err != nil {
-			return err
+		k := report.Kept{}
+		if holdsRun(path) {
+			if k.Run, err = result.Read(path); err != nil {
+				return err
+			}
 		}
-		name, err := filepath.Rel(dir, filepath.Dir(path))
+		if holdsProof(path) {
+			if k.Proof, err = result.ReadProof(path); err != nil {
+				return err
+			}
+		}
+		if k.Run == nil && k.Proof == nil {
+			if holds(path, result.PublishedFile) {
+				without = append(without, path)
+			}
+			return nil
+		}
+		name, err := filepath.Rel(dir, path)
 		if name == "." {
 			name = filepath.Base(whole)
 		}
-		all = append(all, report.Kept{Name: filepath.ToSlash(name), Run: run})
+		k.Name = filepath.ToSlash(name)
+		all = append(all, k)
 		return err
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, usage(err, "name a folder of results, as of: assay run --out DIR/NAME")
+		return nil, nil, usage(err, "name a folder of results, as of: assay run --out DIR/NAME")
 	case err == nil && len(all) == 0:
-		err = &kv.Error{Op: "site", Kind: kv.Invalid, Err: fmt.Errorf("no folder below %s holds %s", dir,
-			result.DocumentFile), Hint: "make one with: assay run --out DIR/NAME"}
+		err = &kv.Error{Op: "site", Kind: kv.Invalid, Err: fmt.Errorf("no folder below %s holds %s or %s", dir,
+			result.DocumentFile, result.ProofFile), Hint: "make one with: assay run --out DIR/NAME"}
 	}
-	return all, err
+	return all, without, err
+}
+
+func holdsRun(dir string) bool   { return holds(dir, result.DocumentFile) }
+func holdsProof(dir string) bool { return holds(dir, result.ProofFile) }
+
+// holds reports whether there is a file of a name in dir.
+func holds(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
 }
 
 // showBeside renders several runs as one page on standard output.
 func (a *app) showBeside(dirs []string) error {
 	var all []report.Kept
 	for _, dir := range dirs {
+		if filepath.Base(dir) == result.ProofFile || holdsProof(dir) && !holdsRun(dir) {
+			return usage(fmt.Errorf("%s holds a proof, and runs are shown beside each other", dir),
+				"leave it out, or show it with one run: --proof %s", dir)
+		}
 		run, err := result.Read(dir)
 		if err != nil {
 			return noResult(dir, err)

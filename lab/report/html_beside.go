@@ -11,32 +11,37 @@ import (
 	"github.com/assaydb/assay/lab/stats"
 )
 
-// Kept is a run that stands beside others.
+// Kept is a result that stands beside others: a run, a proof, or both.
 type Kept struct {
-	Name string // "laptop", unique among them
-	Page string // the address of its own page, "" if there is none
-	Run  *result.Run
+	Name  string // "laptop", unique among them
+	Page  string // the address of its own page, "" if there is none
+	Run   *result.Run
+	Proof *result.Proof // its own, nil if there is none
 }
 
-// Beside writes several runs as one page, like [HTML]: where each was measured, what each says, who
-// is fastest in some and not in others, and all ratios beside each other. No time is set against a
-// time of another machine: each ratio is to the fastest of its own run.
+// Beside writes several results as one page, like [HTML]: where each was measured, what each says,
+// who is fastest in some and not in others, and all ratios beside each other. No time is set
+// against a time of another machine: each ratio is to the fastest of its own run.
 func Beside(w io.Writer, title string, all []Kept, o Options) error {
 	p := &page{options: o, width: endless}
 	h := htmlPage{Title: title, Headline: title}
 	b := beside{of: map[besideKey]map[string]besideRow{}}
-	for _, k := range all {
-		h.Verdicts = append(h.Verdicts, verdictOf(p, k))
-		b.add(k)
-	}
-	h.sayOnce()
+	var runs []Kept
 	together := result.Run{}
 	for _, k := range all {
+		if k.Run == nil {
+			h.Verdicts = append(h.Verdicts, verdictOfProof(p, k))
+			continue
+		}
+		h.Verdicts = append(h.Verdicts, verdictOf(p, k))
+		b.add(k)
+		runs = append(runs, k)
 		together.Cells = append(together.Cells, k.Run.Cells...)
 	}
+	h.sayOnce()
 	h.engines(p, &together)
-	h.Doubts = b.differences(all)
-	h.All = b.table(all)
+	h.Doubts = b.differences(runs)
+	h.All = b.table(runs)
 	h.AllTitle = "Beside each other"
 	h.AllHow = "How many times as long as the fastest of the same run, with the 95 % interval, and the time. " +
 		"Bold is the fastest, green no slower than it, brown not decided. Empty is not measured."
@@ -59,6 +64,13 @@ func verdictOf(p *page, k Kept) htmlVerdict {
 		v.Notes = append(v.Notes, htmlNote{Label: f.label, Text: strings.Join(nonEmpty(f.items), " · ")})
 	}
 	return v
+}
+
+// verdictOfProof says in words what a proof says, and where it was made.
+func verdictOfProof(p *page, k Kept) htmlVerdict {
+	var h htmlPage
+	h.ofProof(&page{options: p.options, width: p.width}, k.Proof, "", true)
+	return htmlVerdict{Subject: k.Name, Text: strings.Join(h.Proof.Said, " "), Page: k.Page, Picked: true, Notes: h.Facts}
 }
 
 // sayOnce moves what all runs say of where they were measured to the end of the page.

@@ -41,7 +41,8 @@ func otherRun(t *testing.T) *result.Run {
 func siteOf(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	all := []Kept{{"laptop", "laptop.html", realRun(t)}, {"server", "server.html", otherRun(t)}}
+	all := []Kept{{Name: "laptop", Page: "laptop.html", Run: realRun(t)},
+		{Name: "server", Page: "server.html", Run: otherRun(t)}}
 	shipped, err := result.Shipped()
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +182,7 @@ func TestASiteInABrowser(t *testing.T) {
 
 func TestWhatAllResultsShareIsSaidOnce(t *testing.T) {
 	var b bytes.Buffer
-	all := []Kept{{"laptop", "", realRun(t)}, {"server", "", otherRun(t)}}
+	all := []Kept{{Name: "laptop", Run: realRun(t)}, {Name: "server", Run: otherRun(t)}}
 	if err := Beside(&b, "two", all, Options{Facts: someFacts}); err != nil {
 		t.Fatal(err)
 	}

@@ -211,7 +211,7 @@ func (p *htmlProof) nodes() g.Node {
 			with(len(p.Work) > 0, func() g.Node {
 				return h.Details(h.Summary(g.Text("What was covered")),
 					g.Map(p.Work, text))
-			}))
+			}), h.P(g.Text("Again: "), h.Code(typed(p.Command))))
 	})
 }
 

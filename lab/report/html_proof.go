@@ -9,16 +9,19 @@ import (
 
 // htmlProof is what promises survived.
 type htmlProof struct {
-	Source string // where it is from
-	Said   []string
-	Table  htmlTable
-	Work   []string // what was covered
+	Source  string // where it is from
+	Said    []string
+	Table   htmlTable
+	Work    []string // what was covered
+	Command string   // which makes such a proof
 }
 
 // ofProof fills the page from a proof; alone is without a run.
 func (h *htmlPage) ofProof(p *page, proof *result.Proof, source string, alone bool) {
 	rows := proofRows(proof.Cells)
-	out := &htmlProof{Source: source}
+	run := &result.Run{Command: proof.Command, Started: proof.Started, Took: proof.Took, Seed: proof.Seed,
+		Environment: proof.Environment}
+	out := &htmlProof{Source: source, Command: commandOf(run)}
 	for _, s := range p.sentences(func(q *page) { q.proofVerdict(rows) }) {
 		out.Said = append(out.Said, strings.TrimPrefix(s, "→ "))
 	}
@@ -36,8 +39,10 @@ func (h *htmlPage) ofProof(p *page, proof *result.Proof, source string, alone bo
 	if !alone {
 		return
 	}
-	run := &result.Run{Command: proof.Command, Started: proof.Started, Took: proof.Took, Seed: proof.Seed,
-		Environment: proof.Environment}
+	for _, r := range rows { // to filter by
+		run.Cells = append(run.Cells, result.Cell{Engine: r.engine, URL: r.url, Promise: r.promise, Ranked: true})
+	}
+	h.engines(p, run)
 	h.Title, h.Headline, h.Command = "assay · proof", "What commits survive", commandOf(run)
 	for _, f := range factsOf(run) {
 		h.Facts = append(h.Facts, htmlNote{Label: f.label, Text: strings.Join(nonEmpty(f.items), " · ")})

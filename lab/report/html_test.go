@@ -182,10 +182,11 @@ func TestAProofAloneHasAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := HTML(&b, nil, shipped, "here", Options{}); err != nil {
+	if err := HTML(&b, nil, shipped, "here", Options{Facts: someFacts}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<h1>What commits survive</h1>", "power cut", "bbolt"} {
+	for _, want := range []string{"<h1>What commits survive</h1>", "power cut", "bbolt", "Again: <code>assay prove ",
+		`data-show-engine="leveldb"`, `data-trait="shared"`, `data-show-promise="synced-intact"`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

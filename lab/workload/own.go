@@ -24,10 +24,7 @@ type ownFile struct {
 }
 
 type ownStore struct {
-	Keys struct {
-		Count any // 500 or 10k
-		Order string
-	}
+	Keys   ownKeys
 	Values struct{ Size, To int }
 
 	// Instead of both it may be the store of a built-in workload: see shapes.
@@ -36,6 +33,12 @@ type ownStore struct {
 	Feed    *ownFeed
 	Records *ownRecords
 	Command *ownCommand
+}
+
+type ownKeys struct {
+	Count any // 500 or 10k
+	Order string
+	Size  int // bytes
 }
 
 type ownOp struct {

@@ -162,7 +162,7 @@ func ownHelper(ctx context.Context, args []string, stdin io.Reader, stdout io.Wr
 		if r.db, err = r.open(ctx); err != nil {
 			return err
 		}
-		part.db = r.db
+		part.db = r.within(r.db)
 		defer func() { err = errors.Join(err, r.Close()) }()
 	}
 	if _, err := io.WriteString(stdout, lineReady); err != nil {

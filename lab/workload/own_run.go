@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -20,6 +21,7 @@ const (
 type ownRunner struct {
 	kvStore
 	parts []*ycsbRunner
+	begin []byte           // of each key
 	each  bool             // every iteration opens and closes the store
 	free  chan *ycsbRunner // those that have something left to do and are at rest
 }
@@ -49,7 +51,8 @@ func newOwn(env Env, op ownOp, store ownStore, m mix, known []Param) (*ownRunner
 	if store.Keys.Order == "ascending" {
 		m.order = ascending
 	}
-	r := &ownRunner{kvStore: newKVStore(env), each: op.Open == "each"}
+	r := &ownRunner{kvStore: newKVStore(env), each: op.Open == "each",
+		begin: beginning(max(store.Keys.Size-keySize, 0))}
 	r.closed = r.each
 	workers := op.parts()
 	for i := range workers {
@@ -71,7 +74,7 @@ func newOwn(env Env, op ownOp, store ownStore, m mix, known []Param) (*ownRunner
 func (r *ownRunner) Setup(ctx context.Context) error {
 	err := r.create(ctx, func(db *kv.DB) error {
 		for _, p := range r.parts {
-			if err := p.fill(ctx, db, p.records, func(_ int,
+			if err := p.fill(ctx, r.within(db), p.records, func(_ int,
 				b *kv.Batch) {
 				p.put(b, p.plan.model.add())
 			}); err != nil {
@@ -84,10 +87,22 @@ func (r *ownRunner) Setup(ctx context.Context) error {
 	return err
 }
 
+// beginning returns n bytes with which keys begin, as those of programs do: "store/" again and
+// again.
+func beginning(n int) []byte { return bytes.Repeat([]byte("store/"), n/6+1)[:n] }
+
+// within returns the pairs of db whose keys begin as those of the file do.
+func (r *ownRunner) within(db *kv.DB) *kv.DB {
+	if db == nil || len(r.begin) == 0 {
+		return db
+	}
+	return db.Namespace(r.begin)
+}
+
 // lend gives all workers the open store.
 func (r *ownRunner) lend(db *kv.DB) {
 	for _, p := range r.parts {
-		p.db = db
+		p.db = r.within(db)
 	}
 }
 
@@ -128,7 +143,7 @@ func (r *ownRunner) step(ctx context.Context, p *ycsbRunner, worker, i int) erro
 		return p.Do(ctx, worker, i)
 	}
 	return r.with(ctx, func(db *kv.DB) error {
-		p.db = db
+		p.db = r.within(db)
 		return p.Do(ctx, worker, i)
 	})
 }

@@ -142,7 +142,7 @@ func (c *ownCheck) fits(i int, op ownOp, name string, store ownStore) error {
 	}
 	use := "write " + strings.Join(kind.does, ", ")
 	switch {
-	case len(store.shapes()) > 1 || store.Keys.Count != nil || store.Keys.Order != "" ||
+	case len(store.shapes()) > 1 || store.Keys != (ownKeys{}) ||
 		store.Values.Size != 0 || store.Values.To != 0:
 		return c.wrong(path("stores", name), fmt.Errorf("it is %s and more", kind.called),
 			"leave one of queue, log, feed, records, command, and keys with values")

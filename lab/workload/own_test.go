@@ -337,6 +337,39 @@ func TestValuesHaveTheSizesOfTheFile(t *testing.T) {
 	}
 }
 
+func TestKeysHaveTheSizeOfTheFile(t *testing.T) {
+	for _, op := range []string{"mix: {read: 40, update: 30, insert: 20, scan: 10}", "mix: {read: 50, insert: 50}, open: each",
+		"mix: {read: 50, modify: 50}, workers: 2", "mix: {read: 50, update: 50}, processes: 2, open: each"} {
+		w, _, err := Own("keys", []byte("summary: s\nstores: {a: {keys: {count: 300, size: 41}}}\noperations: [{name: r, "+op+"}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := Env{Engine: "bbolt", Durability: kv.Buffered, Seed: 1, Self: thisBinary(t)}
+		runner := ownSetUp(t, w.Ops[0], env)
+		for range 2 {
+			ownSlice(t, runner, w.Ops[0].Workers, 2*w.Ops[0].Cycle)
+		}
+		r, ok := runner.(*ownRunner)
+		if !ok {
+			r = runner.(*ownProcesses).ownRunner
+		}
+		keys := 0
+		err = r.with(t.Context(), func(db *kv.DB) error {
+			return db.View(t.Context(), func(s *kv.Snapshot) error {
+				for k := range s.Keys(kv.Range{}) {
+					if keys++; len(k) != 41 || !strings.HasPrefix(string(k), "store/store/") {
+						t.Errorf("%s: key %q has %d bytes, want 41", op, k, len(k))
+					}
+				}
+				return s.Err()
+			})
+		})
+		if err != nil || keys < 300 {
+			t.Errorf("%s: %d keys, error %v", op, keys, err)
+		}
+	}
+}
+
 // TestAWorkerFindsWhatWasLost holds the check of several workers against a store that was changed.
 func TestAWorkerFindsWhatWasLost(t *testing.T) {
 	w := ownFrom(t, "catalogue.yaml")
@@ -404,6 +437,10 @@ func TestAWrongFileSaysWhere(t *testing.T) {
 			"mine.yaml:2: stores.b.feed.messages: ", "a number from 50"},
 		{"a command by several at once", "summary: s\nstores: {b: {command: {}}}\noperations:\n- {name: a, does: get, workers: 3}\n",
 			"mine.yaml:4: operations.0.open: several workers", "open: once"},
+		{"short keys", "summary: s\nstores: {b: {keys: {size: 8}}}\noperations:\n- {name: a, mix: {read: 100}}\n",
+			"mine.yaml:2: stores.b.keys.size: ", "from 16 to 1024"},
+		{"keys of a queue", "summary: s\nstores: {b: {queue: {}, keys: {size: 20}}}\noperations:\n- {name: a, does: ack}\n",
+			"mine.yaml:2: stores.b: it is a queue and more", "leave one"},
 		{"values that shrink", "summary: s\nstores: {b: {values: {size: 90, to: 50}}}\noperations:\n- {name: a, mix: {read: 100}}\n", "mine.yaml:2: stores.b.values.to: 50 is less", "the largest size"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
