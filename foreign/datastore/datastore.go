@@ -75,7 +75,7 @@ func (s *Datastore) Query(ctx context.Context, q query.Query) (query.Results, er
 var marker = []byte("synced")
 
 // Sync makes what was written before as durable as the store can: a commit covers the weaker ones
-// before it.
+// before it where their class is intact (kv.Promise), and on bbolt. On LevelDB it may not.
 func (s *Datastore) Sync(ctx context.Context, _ ds.Key) error {
 	if strongest := s.db.Caps().Strongest(); s.d != strongest {
 		return s.db.Put(ctx, strongest, marker, nil)

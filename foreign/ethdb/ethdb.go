@@ -86,7 +86,8 @@ func (s *Store) Stat() (string, error) {
 }
 
 // SyncKeyValue makes what was written before as durable as the store can: a commit covers the
-// weaker ones before it.
+// weaker ones before it where their class is intact (kv.Promise), and on bbolt. On LevelDB it may
+// not.
 func (s *Store) SyncKeyValue() error {
 	strongest := s.db.Caps().Strongest()
 	if s.d == strongest {

@@ -43,7 +43,7 @@ func events() Publication {
 				matched: matched("append100", "@synced"),
 				why:     "as append1, and three indexes are kept up for each of the 100 rows"},
 			{row: "pebble read100", published: published("read100", "", ""), matched: matched("read100", ""),
-				why: "a read has no promise: what is left is decoding an envelope against stepping through rows in translated C"},
+				why: "a read has no promise. Settings are the published ones, decoding is ours: a binary envelope, where that program parses JSON for each event; SQLite steps through rows in translated C. docs/eventlog.md has that program itself"},
 			{row: "pebble append1_sync", published: published("append1", "@synced", "@flushed"),
 				matched: matched("append1", "@synced"),
 				why:     "the opposite mismatch: Pebble syncs, SQLite does not; Go's sync on macOS empties the drive's cache, which takes longer than fdatasync on Linux"},

@@ -60,13 +60,15 @@ func (p *pattern) cycles(n int) error {
 	return nil
 }
 
-// BenchmarkPattern measures jobs against the pattern, at the same promise: one after the other, on
-// SQLite and on BuntDB; and as a program has them, published by as many goroutines as work. The
-// pattern gains nothing by goroutines, as each of its statements is a commit.
+// BenchmarkPattern measures jobs against the pattern: one after the other, on SQLite and on BuntDB
+// at the same promise, on bbolt and on Pebble at the strongest below synced; and as a program has
+// them, published by as many goroutines as work. The pattern gains nothing by goroutines, as each
+// of its statements is a commit. The pairs called commits are what three commits of one pair or row
+// cost, and nothing else.
 func BenchmarkPattern(b *testing.B) {
 	p := openPattern(b)
 	var pairs []drivertest.Pair
-	for _, engine := range []string{"sqlite", "bunt"} {
+	for _, engine := range []string{"sqlite", "bunt", "bbolt", "pebble"} {
 		q, class := benchQueue(b, engine)
 		pairs = append(pairs, drivertest.Pair{Name: "cycle-" + engine, Raw: p.cycles, KV: func(n int) error {
 			for range n {
@@ -75,6 +77,9 @@ func BenchmarkPattern(b *testing.B) {
 			return nil
 		}})
 	}
+	pairs = append(pairs,
+		drivertest.Pair{Name: "commits-kv", Raw: p.cycles, KV: commitsOfPairs(b)},
+		drivertest.Pair{Name: "commits-sql", Raw: p.cycles, KV: openPattern(b).commits(b)})
 	for _, engine := range []string{"sqlite", "bunt"} {
 		for _, crew := range []int{1, 8} {
 			name := map[int]string{1: "worker-", 8: "workers8-"}[crew] + engine
@@ -82,6 +87,46 @@ func BenchmarkPattern(b *testing.B) {
 		}
 	}
 	drivertest.Thin(b, pairs...)
+}
+
+// commitsOfPairs returns what commits one pair three times, through kv on SQLite.
+func commitsOfPairs(b *testing.B) func(n int) error {
+	db, err := kv.Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "commits"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { db.Close() })
+	ctx, value := context.Background(), make([]byte, 256)
+	return func(n int) error {
+		for i := range 3 * n {
+			value[0]++
+			if err := db.Put(ctx, kv.Flushed, kv.AppendUint64(nil, uint64(i%3)), value); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// commits returns what changes one row three times, by a statement that is prepared.
+func (p *pattern) commits(b *testing.B) func(n int) error {
+	_, err := p.db.Exec(`INSERT INTO jobs (id, queue, payload, visible_at, created_at) VALUES (1, 'work', '', 0, 0)`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	update, err := p.db.Prepare(`UPDATE jobs SET attempts = attempts + 1 WHERE id = 1`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { update.Close() })
+	return func(n int) error {
+		for range 3 * n {
+			if _, err := update.Exec(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // working returns what has n jobs published by so many goroutines, and done by as many.

@@ -2,14 +2,17 @@ package keyspace_test
 
 import (
 	"errors"
+	"path/filepath"
 	"testing"
 
+	_ "github.com/assaydb/assay/engines/buntkv"
 	"github.com/assaydb/assay/kv"
 	_ "github.com/assaydb/assay/kv/memkv"
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/feed"
 	"github.com/assaydb/assay/stores/queue"
 	"github.com/assaydb/assay/stores/record"
+	"github.com/assaydb/assay/stores/state"
 )
 
 type user struct{ ID int64 }
@@ -91,4 +94,34 @@ func TestStoresOfDifferentKindsAreNotKeptUnderTheSameKeys(t *testing.T) {
 			})
 		}
 	}
+}
+
+// BuntDB's own file has nothing around a transaction, so that a kill leaves a part of one: what a
+// store keeps in step would be out of step.
+func TestStoresRefuseAnEngineThatTearsTransactions(t *testing.T) {
+	refused := func(t *testing.T, err error) {
+		t.Helper()
+		if !errors.Is(err, kv.Unsupported) || kv.HintOf(err) == "" {
+			t.Errorf("got %v, want unsupported with a hint", err)
+		}
+	}
+	for name, open := range opening {
+		t.Run(name, func(t *testing.T) {
+			db, err := kv.Open(t.Context(), "bunt:"+filepath.ToSlash(filepath.Join(t.TempDir(), "db"))+"?Frames=false")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			_, err = open(t, db)
+			refused(t, err)
+		})
+	}
+	t.Run("state", func(t *testing.T) {
+		s, err := state.New("bunt:"+filepath.ToSlash(t.TempDir())+"?Frames=false",
+			&state.Options{Durability: kv.Flushed, Buckets: []state.Bucket{{Name: "b"}}})
+		if err == nil {
+			err = s.Put(t.Context(), "b", []byte("k"), []byte("v"))
+		}
+		refused(t, err)
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -57,12 +56,19 @@ func name(prefix string, i int) string { return fmt.Sprintf("%s-%04d", prefix, i
 // check fails if one of done is lost, or where data and store do not agree.
 func check(ctx context.Context, p Program, done []string) error {
 	ids, err := p.Check(ctx)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, id := range ids {
+		there[id] = true
+	}
 	for _, id := range done {
-		if err == nil && !slices.Contains(ids, id) {
-			err = fmt.Errorf("%s was acknowledged and is lost", id)
+		if !there[id] {
+			return fmt.Errorf("%s was acknowledged and is lost", id)
 		}
 	}
-	return err
+	return nil
 }
 
 // Killed kills the program again and again, always on the same store. The test that calls it must
