@@ -48,6 +48,7 @@ func factsOf(run *result.Run) []fact {
 			modules(e.Modules)...)},
 		{"run", []string{started(run.Started), prefixed("took ", took(run.Took)), fmt.Sprintf("seed %d", run.Seed),
 			precision(run.Precision)}},
+		{"time", spent(run)},
 	}
 	return slices.DeleteFunc(all, func(f fact) bool { return len(nonEmpty(f.items)) == 0 })
 }
@@ -136,6 +137,19 @@ func took(d time.Duration) string {
 		return d.Round(time.Second).String()
 	}
 	return d.Round(10 * time.Millisecond).String()
+}
+
+// spent tells which part of a run was measurement, and where the rest went.
+func spent(run *result.Run) []string {
+	if run.Took <= 0 || run.Spent == (result.Spent{}) {
+		return nil
+	}
+	part := func(d time.Duration, what string) string {
+		return fmt.Sprintf("%.0f %% %s", 100*d.Seconds()/run.Took.Seconds(), what)
+	}
+	s := run.Spent
+	return []string{part(run.Measured, "measuring"), part(s.Warm, "warming up"), part(s.Load, "loading"),
+		part(s.Between, "checking and waiting"), part(s.Close, "closing"), part(s.Count, "counting syncs")}
 }
 
 func precision(f float64) string {
