@@ -160,14 +160,17 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 
 // warm does slices, each twice as long as the one before, for as long as target; and on until there
 // were least operations, or they wrote warmWritten, if that many fit into warmStretch times target.
-// An operation that opens its store meets a new log each time, however many came before: of those
-// target is enough.
+// Of a mix so many cycles count, of each of which at least one operation commits. An operation that
+// opens its store meets a new log each time, however many came before: of those target is enough.
 func (s *state) warm(ctx context.Context, target time.Duration, least int) error {
 	if s.runner == nil {
 		return errors.New("warm: no cell is set up")
 	}
-	if s.slicer.reset != nil || s.slicer.restore != nil {
+	switch {
+	case s.slicer.reset != nil || s.slicer.restore != nil:
 		least = 0
+	case s.op.Workers <= 1: // of several workers a cycle is a turn of all
+		least *= cycleOf(s.op)
 	}
 	start, done, written, part := time.Now(), 0, int64(0), 0.0
 	for n := cycleOf(s.op); ; n = s.next(n, done, part, time.Since(start) > target) {

@@ -57,17 +57,20 @@ func TestAProcessWarmsUpUntilItHasDoneSoMany(t *testing.T) {
 	for _, c := range []struct {
 		why         string
 		takes       time.Duration
+		op          workload.Op
 		least       int
 		from, until int
 	}{
-		{"time alone", time.Millisecond, 0, 15, 40},
-		{"it has done so many by then", time.Millisecond, 10, 15, 40},
-		{"they fit into some more", time.Millisecond, 100, 100, 100},
-		{"they would take too long", 10 * time.Millisecond, 100, 2, 10},
+		{"time alone", time.Millisecond, workload.Op{}, 0, 15, 40},
+		{"it has done so many by then", time.Millisecond, workload.Op{}, 10, 15, 40},
+		{"they fit into some more", time.Millisecond, workload.Op{}, 100, 100, 100},
+		{"one in four commits", time.Millisecond, workload.Op{Cycle: 4}, 25, 100, 100},
+		{"a turn of four workers", time.Millisecond, workload.Op{Cycle: 4, Workers: 4}, 100, 100, 100},
+		{"they would take too long", 10 * time.Millisecond, workload.Op{}, 100, 2, 10},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &steady{takes: c.takes}
-			s := state{runner: r, slicer: newSlicer(r, 1)}
+			s := state{op: c.op, runner: r, slicer: newSlicer(r, 1)}
 			if err := s.warm(t.Context(), 40*time.Millisecond, c.least); err != nil {
 				t.Fatal(err)
 			}
