@@ -61,7 +61,10 @@ type Options struct {
 
 	Proofs result.Proofs // say of each promise whether it was proved
 	// runs that were kept, the newest first: they tell before the start what a run needs
-	Earlier  iter.Seq[*result.Run]
+	Earlier iter.Seq[*result.Run]
+	// a run on another machine, which tells that where none of Earlier does; nil if there is none
+	Elsewhere *result.Run
+
 	Command  []string // recorded in the result
 	Progress func(Progress)
 }
