@@ -171,8 +171,16 @@ func (g *group) load(ctx context.Context) {
 
 // loaded keeps what a store told when it was loaded.
 func (g *group) loaded(c *cell, s *setupReport) {
+	if s.Resets && g.r.Rate > 0 {
+		c.skip("an open loop has no time to put in place what each operation needs")
+		c.Hint = "leave --rate out"
+		return
+	}
 	c.resets, c.Settings = s.Resets, nil
 	c.Workers, c.op.Workers, c.op.Cycle = s.Workers, s.Workers, s.Cycle
+	if s.Cycle > 1 && s.Workers == 1 { // of several workers it may be a turn of all
+		c.Cycle = s.Cycle
+	}
 	for _, setting := range s.Description.Settings {
 		c.Settings = append(c.Settings, result.Setting(setting))
 	}

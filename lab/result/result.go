@@ -130,6 +130,7 @@ type Cell struct {
 
 	Workers int      `json:"workers"`
 	Items   int      `json:"items"`             // records per operation
+	Cycle   int      `json:"cycle,omitempty"`   // of a mix: how many operations hold each kind in proportion
 	Rate    float64  `json:"rate,omitempty"`    // operations per second asked for in open-loop mode
 	N       int64    `json:"n"`                 // operations measured
 	Samples []Sample `json:"samples,omitempty"` // one a round
