@@ -38,6 +38,10 @@ const (
 	exitInterrupted = 130 // 128 + SIGINT, as shells count
 )
 
+// Program is the name of the program, which the commands begin with that are printed to be typed.
+// It is set before Run, if it is another one.
+var Program = "assay"
+
 // app is what all commands share.
 type app struct {
 	catalog        []Contender
@@ -90,10 +94,10 @@ func (a *app) status(err error) int {
 	case errors.Is(err, errCrossed):
 		return exitCrossed
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
-		fmt.Fprintln(a.stderr, "assay: interrupted")
+		fmt.Fprintln(a.stderr, Program+": interrupted")
 		return exitInterrupted
 	}
-	fmt.Fprintln(a.stderr, "assay:", strings.TrimPrefix(err.Error(), kv.Invalid.Error()+": "))
+	fmt.Fprintln(a.stderr, Program+":", strings.TrimPrefix(err.Error(), kv.Invalid.Error()+": "))
 	if hint := hintOf(err); hint != "" {
 		fmt.Fprintln(a.stderr, "  hint:", hint)
 	}
@@ -136,7 +140,7 @@ var hints = map[kv.Kind]string{
 
 func (a *app) root() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "assay",
+		Use:   Program,
 		Short: "Find the embedded storage engine that fits your Go program",
 		Long: `assay runs embedded storage engines side by side on the work that applications do, each at a promise that it
 really makes, and says which are faster, by how much, and which cannot be told apart. It also breaks them, to see whether

@@ -27,8 +27,15 @@ func commandOf(run *result.Run) string {
 	if len(run.Command) == 0 {
 		return "assay"
 	}
-	return strings.Join(append([]string{path.Base(strings.ReplaceAll(run.Command[0], `\`, "/"))}, run.Command[1:]...),
-		" ")
+	return strings.Join(append([]string{programOf(run.Command)}, run.Command[1:]...), " ")
+}
+
+// programOf returns the name of the program that a command is of.
+func programOf(command []string) string {
+	if len(command) == 0 {
+		return "assay"
+	}
+	return path.Base(strings.ReplaceAll(command[0], `\`, "/"))
 }
 
 // fact is one thing to know of where and how a run took place; items may be empty, but not all.
