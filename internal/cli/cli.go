@@ -196,6 +196,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		case "size":
 			return usage(fmt.Errorf("--%s %s is not a size", name, value.GetValue()),
 				"give it a unit, for example: --%s 60MB", name)
+		case "bool":
+			return usage(fmt.Errorf("--%s %s is neither true nor false", name, value.GetValue()), "write --%s alone", name)
+		case "percent":
+			return usage(fmt.Errorf("--%s: %w", name, value.Unwrap()), "for example: --%s 5%%", name)
 		case "float64":
 			return usage(fmt.Errorf("--%s %s is not a number", name, value.GetValue()), "for example: --%s 1000", name)
 		case "uint64", "int":

@@ -194,7 +194,7 @@ func (s *state) warm(ctx context.Context, target time.Duration, least int) error
 func (s *state) next(last, done int, part float64, late bool) int {
 	n := 2 * last
 	if late && part > 0 {
-		n = min(n, int(math.Ceil(float64(done)*(1/part-1))))
+		n = min(n, int(math.Ceil(float64(done)*(1/part-1)-1e-6)))
 	}
 	return whole(n, cycleOf(s.op))
 }

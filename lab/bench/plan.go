@@ -31,8 +31,8 @@ func (e Entry) URL() string {
 }
 
 // ParseEntries returns the entries that spec lists, separated by commas. Each is the name of one of
-// known, which NAME= may stand before, or NAME=ENGINE:?OPTIONS, or ENGINE:?OPTIONS. What is wrong is
-// Invalid, and the hint lists what there is.
+// known, which NAME= may stand before, or NAME=ENGINE:?OPTIONS, or ENGINE:?OPTIONS. What is wrong
+// is Invalid, and the hint lists what there is.
 func ParseEntries(spec string, known []Entry) ([]Entry, error) {
 	var entries []Entry
 	for item := range strings.SplitSeq(spec, ",") {
@@ -227,8 +227,17 @@ func parseSelection(arg string) (s Selection, query string, err error) {
 	w, ok := workload.Lookup(name)
 	if !ok {
 		names := WorkloadNames()
-		return s, "", invalid(fmt.Errorf("unknown workload %q", name), "%suse one of %s", DidYouMean(name, names),
-			strings.Join(names, ", "))
+		meant := DidYouMean(name, names)
+		for _, w := range workload.All() {
+			if _, is := w.Op(name); is && meant == "" {
+				meant = fmt.Sprintf("did you mean %s/%s? ", w.Name, name)
+			}
+		}
+		if name == "" && some || strings.HasPrefix(name, ".") {
+			meant = "a file that holds a workload ends in .yaml; else "
+			name = spec
+		}
+		return s, "", invalid(fmt.Errorf("unknown workload %q", name), "%suse one of %s", meant, strings.Join(names, ", "))
 	}
 	given, _ := url.ParseQuery(query) // parseParams tells what is wrong with it
 	s = Selection{Workload: w, Ops: w.Asked(given.Has)}

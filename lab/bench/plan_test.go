@@ -59,6 +59,9 @@ func TestWrongEntriesAndSelectionsSayWhatThereIs(t *testing.T) {
 	for _, c := range []struct{ spec, text, hint string }{
 		{"hooks", `"hooks"`, "hook"},
 		{"hook/putt", `"putt"`, "put"},
+		{"put", `"put"`, "did you mean hook/put?"},
+		{"/etc/passwd", `"/etc/passwd"`, ".yaml"},
+		{"./mine", `"./mine"`, ".yaml"},
 		{"ycsb?rows=3", `"rows"`, "records"},
 		{"records?n=100,", `n="100,"`, "n=100,10k"},
 		{"records?n=,", `n=","`, "n=100,10k"},

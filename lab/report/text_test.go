@@ -406,7 +406,7 @@ func TestAClassThatWasNotMeasuredIsToldWithThoseThatWere(t *testing.T) {
 	b.cell("hook", "put", "bbolt", syncedProved, 1000, 20)
 	b.cell("hook", "put", "sqlite", syncedProved, 3000, 20)
 	stats.Finish(b.run)
-	got := text(t, b.run, Options{Class: "buffered"})
+	got := text(t, b.run, Options{Class: "buffered", Width: 100})
 	want := "Nothing was measured at buffered, only at synced → assay run --durability buffered"
 	if !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
