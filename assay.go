@@ -21,6 +21,8 @@ package assay
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/assaydb/assay/internal/cli"
 	"github.com/assaydb/assay/lab/bench"
@@ -80,6 +82,7 @@ type Absent struct {
 // A mistake in c, such as an engine that is not registered, ends the program with status 2; one in
 // a workload panics, as [workload.Register] says.
 func Main(c Config) {
+	cli.Program = strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	for _, w := range c.Workloads {
 		workload.Register(w)
 	}

@@ -125,6 +125,9 @@ func (a *app) advise(ctx context.Context, f *adviseFlags) error {
 	}
 	advice := advise.Advise(f.needs, engines, run)
 	advice.Unknown = append(advice.Unknown, f.unknown...)
+	if rest, ok := strings.CutPrefix(advice.Next, "assay "); ok {
+		advice.Next = Program + " " + rest
+	}
 	if f.json {
 		err = writeJSON(a.stdout, advice)
 	} else {
@@ -318,7 +321,7 @@ func (a *app) figures(ctx context.Context, f *adviseFlags, left []advise.Engine,
 	}
 	o := bench.Options{Selections: missing, Classes: []kv.Durability{f.needs.Promise}, Dir: f.dir, Budget: f.budget,
 		Seed:    rand.Uint64N(1 << 32),
-		Command: []string{"assay", "advise"}, Precision: bench.DefaultPrecision}
+		Command: []string{Program, "advise"}, Precision: bench.DefaultPrecision}
 	if !f.sql {
 		o.Form = "kv" // the other forms double the time, and are what a run is for
 	}
@@ -415,7 +418,7 @@ func lacking(f *adviseFlags, run *result.Run, left []advise.Engine) []bench.Sele
 
 // line returns the command line that asks for the same.
 func (f *adviseFlags) line() string {
-	parts := []string{"assay advise"}
+	parts := []string{Program + " advise"}
 	for _, w := range f.work {
 		parts = append(parts, "'"+w+"'")
 	}

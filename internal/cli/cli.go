@@ -39,6 +39,10 @@ const (
 	exitUnread      = 141 // 128 + SIGPIPE: nobody read on
 )
 
+// Program is the name of the program, which the commands begin with that are printed to be typed.
+// It is set before Run, if it is another one.
+var Program = "assay"
+
 // app is what all commands share.
 type app struct {
 	catalog        []Contender
@@ -91,13 +95,13 @@ func (a *app) status(err error) int {
 	case errors.Is(err, errCrossed):
 		return exitCrossed
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
-		fmt.Fprintln(a.stderr, "assay: interrupted")
+		fmt.Fprintln(a.stderr, Program+": interrupted")
 		return exitInterrupted
 	}
 	if errors.Is(err, syscall.EPIPE) {
 		return exitUnread
 	}
-	fmt.Fprintln(a.stderr, "assay:", strings.TrimPrefix(err.Error(), kv.Invalid.Error()+": "))
+	fmt.Fprintln(a.stderr, Program+":", strings.TrimPrefix(err.Error(), kv.Invalid.Error()+": "))
 	if hint := hintOf(err); hint != "" {
 		fmt.Fprintln(a.stderr, "  hint:", hint)
 	}
@@ -140,7 +144,7 @@ var hints = map[kv.Kind]string{
 
 func (a *app) root() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "assay",
+		Use:   Program,
 		Short: "Find the embedded storage engine that fits your Go program",
 		Long: `assay runs embedded storage engines side by side on the work that applications do, each at a promise that it
 really makes, and says which are faster, by how much, and which cannot be told apart. It also breaks them, to see whether
@@ -196,6 +200,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		case "size":
 			return usage(fmt.Errorf("--%s %s is not a size", name, value.GetValue()),
 				"give it a unit, for example: --%s 60MB", name)
+		case "bool":
+			return usage(fmt.Errorf("--%s %s is neither true nor false", name, value.GetValue()), "write --%s alone", name)
+		case "percent":
+			return usage(fmt.Errorf("--%s: %w", name, value.Unwrap()), "for example: --%s 5%%", name)
 		case "float64":
 			return usage(fmt.Errorf("--%s %s is not a number", name, value.GetValue()), "for example: --%s 1000", name)
 		case "uint64", "int":

@@ -47,7 +47,8 @@ Allocations are not, they differ by a few from run to run.
 
 --fail-on makes limits, separated by commas, of which any that is crossed ends the command with status 3:
   time>10%     a time that is slower for sure, by more than 10 %
-  syncs>0      an operation that syncs more often; also writes and written, and by a part: written>20%`,
+  syncs>0      an operation that syncs more often; also writes and written, and by a part: written>20%
+An operation that failed, or promises something else now, has no figure to hold to a limit, and crosses all of them.`,
 		Example: `  assay run ycsb/A,C --even --budget 5m --out results/main
   assay compare results/main results/branch
   assay compare main.json branch.json --fail-on 'time>10%,syncs>0'
@@ -90,13 +91,16 @@ func (a *app) compareKept(args []string, f compareFlags) error {
 		runs[i], names[i] = kept.run, kept.dir
 	}
 	c := &result.Comparison{Schema: result.ComparisonSchema, Old: names[0], New: names[1],
-		Changes: stats.Changes(runs[0], runs[1], f.beside)}
+		Changes: stats.Changes(runs[0], runs[1], f.beside), Lost: stats.Lost(runs[0], runs[1])}
 	c.Wholes = stats.Wholes(c.Changes)
 	if len(c.Changes) == 0 {
 		return nothingInCommon(runs, names)
 	}
 	for _, l := range limits {
 		c.Crossed = append(c.Crossed, l.crossed(c)...)
+	}
+	if len(limits) > 0 {
+		c.Crossed = append(c.Crossed, lost(c)...)
 	}
 	if f.json {
 		data, err := result.MarshalComparison(c)
@@ -129,6 +133,18 @@ func nothingInCommon(runs [2]*result.Run, names [2]string) error {
 	return usage(fmt.Errorf("the two results have nothing in common: %s has %s, %s has %s", names[0], held(runs[0]),
 		names[1], held(runs[1])),
 		"measure the same operations, at the same promise, on the same engines")
+}
+
+// lost says what has no figure any more that a limit could be held to, for another reason than that
+// it was skipped: a limit that nothing is held to is not kept.
+func lost(c *result.Comparison) []string {
+	var all []string
+	for _, l := range c.Lost {
+		if !l.Skipped {
+			all = append(all, "no figure: "+l.Workload+" "+l.Operation+" "+l.Name()+": "+l.Why)
+		}
+	}
+	return all
 }
 
 // limit is one of --fail-on: a figure that may not grow by more than so much, absolutely or as a

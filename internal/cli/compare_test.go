@@ -86,6 +86,43 @@ func TestCompareFindsAPlantedChangeAndFails(t *testing.T) {
 	}
 }
 
+// A limit is not kept by what has no figure any more.
+func TestWhatIsMeasuredNoMoreCrossesEveryLimit(t *testing.T) {
+	old := writeRun(t, "cycle", 1, 2)
+	for name, c := range map[string]struct {
+		change func(*result.Cell)
+		want   string
+		status int
+	}{
+		"failed": {func(c *result.Cell) { c.Status, c.Error, c.Samples = result.Failed, "wrong answer", nil },
+			"queue cycle, synced mine: failed: wrong answer", exitCrossed},
+		"promises less": {func(c *result.Cell) { c.Promise.Delivered = "flushed" },
+			"queue cycle, synced mine: its promise is flushed-intact now", exitCrossed},
+		"was skipped": {func(c *result.Cell) { c.Status, c.Error, c.Samples = result.Skipped, "no time", nil },
+			"1 timing of old not compared: skipped in new", exitOK},
+		"was asked for another class": {func(c *result.Cell) { c.Promise.Requested, c.Promise.Delivered = "flushed", "flushed" },
+			"2 timings compared", exitOK},
+		"takes no part": {func(c *result.Cell) { c.Engine = "other" }, "2 timings compared", exitOK},
+	} {
+		run, err := result.Read(writeRun(t, "cycle", 1.0001, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.change(&run.Cells[1])
+		dir := filepath.Join(t.TempDir(), "run")
+		if err := result.Write(dir, run); err != nil {
+			t.Fatal(err)
+		}
+		status, out, errs := typed(t, "compare", old, dir, "--fail-on", "time>10%")
+		if status != c.status || !strings.Contains(out, c.want) || errs != "" {
+			t.Errorf("%s: status %d, want %d with %q\n%s%s", name, status, c.status, c.want, out, errs)
+		}
+		if status, _, _ := typed(t, "compare", old, dir); status != exitOK {
+			t.Errorf("%s: status %d without a limit", name, status)
+		}
+	}
+}
+
 func TestCompareSaysWhatIsWrong(t *testing.T) {
 	run, other := writeRun(t, "cycle", 1, 2), writeRun(t, "publish", 1, 2)
 	for want, args := range map[string][]string{

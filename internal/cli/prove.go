@@ -74,7 +74,7 @@ their nodes and cuts the power of their disk: docs/growing.md tells how.`,
 			if err != nil {
 				return err
 			}
-			o.Earlier, o.Command = earlier, append([]string{"assay", "prove"}, given(cmd)...)
+			o.Earlier, o.Command = earlier, append([]string{Program, "prove"}, given(cmd)...)
 			return a.prove(cmd.Context(), o, f)
 		},
 	}

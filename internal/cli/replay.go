@@ -149,7 +149,7 @@ func (f replayFlags) command(file string, recorded bool) []string {
 	if recorded {
 		f.durability = ""
 	}
-	command := append([]string{"assay", "replay", file}, f.runFlags.command(nil)[2:]...)
+	command := append([]string{Program, "replay", file}, f.runFlags.command(nil)[2:]...)
 	if f.pace != replay.Flat {
 		command = append(command, "--pace", f.pace)
 	}

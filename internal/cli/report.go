@@ -261,7 +261,7 @@ func (a *app) show(run *result.Run, format string, v view) error {
 	switch format {
 	case "text":
 		o := reportOptions(a.stdout)
-		o.All, o.Explain, o.Class, o.Command, o.Facts = v.all, v.explain, v.class, "assay report", facts
+		o.All, o.Explain, o.Class, o.Command, o.Facts = v.all, v.explain, v.class, Program+" report", facts
 		if v.dir != "" {
 			o.Command += " " + v.dir
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/powerfs"
+	"github.com/assaydb/assay/lab/report"
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
 	"github.com/assaydb/assay/lab/workload"
@@ -212,7 +213,7 @@ func (a *app) engineAmong(args []string) error {
 // command returns the command line as a result keeps it: with the flags that decide what was
 // measured.
 func (f runFlags) command(args []string) []string {
-	command := append([]string{"assay", "run"}, args...)
+	command := append([]string{Program, "run"}, args...)
 	flag := func(name, value, usual string) {
 		if value != usual {
 			command = append(command, "--"+name, value)
@@ -222,6 +223,7 @@ func (f runFlags) command(args []string) []string {
 	flag("durability", f.durability, "")
 	flag("storage", f.storage, "fast")
 	flag("dir", f.dir, "")
+	flag("proof", strings.Join(f.proofs, ","), "")
 	flag("rounds", strconv.Itoa(f.rounds), "0")
 	flag("rate", strconv.FormatFloat(f.rate, 'f', -1, 64), "0")
 	return command
@@ -295,6 +297,9 @@ func (a *app) run(ctx context.Context, o bench.Options, f runFlags) error {
 		return err
 	}
 	o.Earlier = earlierRuns(dir)
+	if o.Elsewhere, err = report.Reference(); err != nil {
+		return err
+	}
 	run, err := a.measure(ctx, o)
 	if err != nil {
 		return errors.Join(err, removeEmpty(dir))

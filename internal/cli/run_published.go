@@ -50,7 +50,7 @@ func (a *app) runPublished(cmd *cobra.Command, f runFlags, args []string) error 
 	if !cmd.Flags().Changed("budget") {
 		o.Budget = published.DefaultBudget(publications)
 	}
-	o.Command = append([]string{"assay", "run", "--like-published"}, args...)
+	o.Command = append([]string{Program, "run", "--like-published"}, args...)
 	o.Command = append(o.Command, "--budget", o.Budget.String(), "--seed", strconv.FormatUint(o.Seed, 10))
 	if f.race != "" {
 		o.Command = append(o.Command, "--with-race", "./"+filepath.Base(f.race))
@@ -176,7 +176,7 @@ func (p *publishedRun) partOptions(part published.Part, m published.Measured) (b
 	}
 	o.Classes, o.Strongest = part.Classes, false
 	o.Hang = bench.DefaultHang // a cold read of a slow disk takes long, and the parts are short
-	o.Command = append([]string{"assay", "run"}, part.Work...)
+	o.Command = append([]string{Program, "run"}, part.Work...)
 	left := max(time.Until(p.started.Add(o.Budget)), time.Second)
 	ahead := published.DefaultBudget(p.publications) - p.spent
 	o.Budget = time.Duration(float64(left) * float64(part.Share) / float64(ahead))

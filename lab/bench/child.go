@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -42,7 +42,7 @@ type state struct {
 	op     workload.Op
 	runner workload.Runner
 	slicer *slicer
-	warmed int // iterations of the last slice of warm, 0 if there was none
+	warmed int // iterations of the longest slice of warm, 0 if there was none
 }
 
 func (s *state) answer(ctx context.Context, r request) response {
@@ -160,18 +160,26 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 
 // warm does slices, each twice as long as the one before, for as long as target; and on until there
 // were least operations, or they wrote warmWritten, if that many fit into warmStretch times target.
+// Of a mix so many cycles count, of each of which at least one operation commits. An operation that
+// opens its store meets a new log each time, however many came before: of those target is enough.
 func (s *state) warm(ctx context.Context, target time.Duration, least int) error {
 	if s.runner == nil {
 		return errors.New("warm: no cell is set up")
 	}
-	start, done, written := time.Now(), 0, int64(0)
-	for n := cycleOf(s.op); ; n = whole(2*n, cycleOf(s.op)) {
+	switch {
+	case s.slicer.reset != nil || s.slicer.restore != nil:
+		least = 0
+	case s.op.Workers <= 1: // of several workers a cycle is a turn of all
+		least *= cycleOf(s.op)
+	}
+	start, done, written, part := time.Now(), 0, int64(0), 0.0
+	for n := cycleOf(s.op); ; n = s.next(n, done, part, time.Since(start) > target) {
 		wall, _, err := s.slicer.run(ctx, sliceSpec{N: n})
-		s.warmed, done = n, done+n
+		s.warmed, done = max(s.warmed, n), done+n
 		if bytes := s.slicer.meter.used.written; bytes != nil {
 			written += *bytes
 		}
-		part := max(float64(done)/float64(max(least, 1)), float64(written)/warmWritten)
+		part = max(float64(done)/float64(max(least, 1)), float64(written)/warmWritten)
 		next := time.Since(start) + wall
 		fits := next <= warmStretch*target && float64(next) <= warmStretch*float64(target)*part
 		if err != nil || next > target && (least == 0 || part >= 1 || !fits) {
@@ -179,6 +187,16 @@ func (s *state) warm(ctx context.Context, target time.Duration, least int) error
 			return err
 		}
 	}
+}
+
+// next returns how many operations the next slice of a warm-up has: twice as many as the last, and
+// where only so many are still wanted as done, a part of all, leaves, no more than those.
+func (s *state) next(last, done int, part float64, late bool) int {
+	n := 2 * last
+	if late && part > 0 {
+		n = min(n, int(math.Ceil(float64(done)*(1/part-1)-1e-6)))
+	}
+	return whole(n, cycleOf(s.op))
 }
 
 // calibrate does slices that double until one takes target, and returns the last one. What the
@@ -274,7 +292,7 @@ func (s *state) finish(ctx context.Context, compact bool) (*finishReport, error)
 	return &r, s.close()
 }
 
-// close ends the cell, if one is open, removes its folder and gives its memory back.
+// close ends the cell, if one is open, and removes its folder.
 func (s *state) close() error {
 	if s.runner == nil {
 		return nil
@@ -282,6 +300,5 @@ func (s *state) close() error {
 	err := s.runner.Close()
 	err = errors.Join(err, os.RemoveAll(s.spec.Dir))
 	*s = state{}
-	debug.FreeOSMemory()
 	return err
 }

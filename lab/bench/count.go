@@ -75,11 +75,28 @@ func (r *runner) countAll(ctx context.Context, cells []*cell, disks int) {
 			break
 		}
 		wg.Go(func() {
+			var p *child.Process // for one cell after the other, until one fails
+			defer func() {
+				if p != nil {
+					_ = p.End(5 * time.Second) // its results are in already
+				}
+			}()
 			for i := int(next.Add(1)) - 1; i < len(cells) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				c := cells[i]
 				// A crowd's slice may take seconds.
-				if time.Until(r.deadline()) >= 2*c.loading+countTime+time.Duration(2*c.took) {
-					errs[i] = r.countOne(ctx, disk, c)
+				if time.Until(r.deadline()) < 2*c.loading+countTime+time.Duration(2*c.took) {
+					continue
+				}
+				if p == nil {
+					if p, errs[i] = child.Start(r.Child); errs[i] != nil {
+						p = nil
+						continue
+					}
+				}
+				errs[i] = r.countOne(ctx, p, disk, c)
+				if _, err := r.ask(ctx, p, request{Command: cmdFinish}); errs[i] != nil || err != nil {
+					_ = p.End(0)
+					p = nil
 				}
 			}
 		})
@@ -106,23 +123,9 @@ func (r *runner) counter() (*storage, error) {
 	return s, err
 }
 
-// countOne counts what a cell's operations use on a disk, in a process and a store of their own.
-func (r *runner) countOne(ctx context.Context, disk *storage, c *cell) error {
-	p, err := child.Start(r.Child)
-	if err != nil {
-		return err
-	}
-	defer p.End(5 * time.Second) // it closes the store; its results are in already
-	ask := func(req request) (resp response, err error) {
-		limit, _ := r.patience(req.Command)
-		if err := p.Call(ctx, string(req.Command), req, &resp, limit); err != nil {
-			return resp, err
-		}
-		if resp.Error != "" {
-			return resp, &child.Error{Text: resp.Error, Hint: resp.Hint}
-		}
-		return resp, nil
-	}
+// countOne counts what a cell's operations use on a disk, in a store of their own.
+func (r *runner) countOne(ctx context.Context, p *child.Process, disk *storage, c *cell) error {
+	ask := func(req request) (response, error) { return r.ask(ctx, p, req) }
 	spec := c.spec
 	spec.Dir = filepath.Join(disk.path, filepath.Base(spec.Dir))
 	if _, err := ask(request{Command: cmdSetup, Cell: &spec}); err != nil {
@@ -146,4 +149,16 @@ func (r *runner) countOne(ctx context.Context, disk *storage, c *cell) error {
 	c.Counted = n
 	c.Syncs, c.Writes, c.Written = per(used.Syncs), per(used.Writes), per(used.Bytes)
 	return nil
+}
+
+// ask lets a process that counts do one request.
+func (r *runner) ask(ctx context.Context, p *child.Process, req request) (resp response, err error) {
+	limit, _ := r.patience(req.Command)
+	if err := p.Call(ctx, string(req.Command), req, &resp, limit); err != nil {
+		return resp, err
+	}
+	if resp.Error != "" {
+		return resp, &child.Error{Text: resp.Error, Hint: resp.Hint}
+	}
+	return resp, nil
 }

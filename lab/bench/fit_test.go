@@ -57,22 +57,63 @@ func TestAProcessWarmsUpUntilItHasDoneSoMany(t *testing.T) {
 	for _, c := range []struct {
 		why         string
 		takes       time.Duration
+		op          workload.Op
 		least       int
 		from, until int
 	}{
-		{"time alone", time.Millisecond, 0, 15, 40},
-		{"it has done so many by then", time.Millisecond, 10, 15, 40},
-		{"they fit into some more", time.Millisecond, 100, 100, 200},
-		{"they would take too long", 10 * time.Millisecond, 100, 2, 10},
+		{"time alone", time.Millisecond, workload.Op{}, 0, 15, 40},
+		{"it has done so many by then", time.Millisecond, workload.Op{}, 10, 15, 40},
+		{"they fit into some more", time.Millisecond, workload.Op{}, 100, 100, 100},
+		{"one in four commits", time.Millisecond, workload.Op{Cycle: 4}, 25, 100, 100},
+		{"a turn of four workers", time.Millisecond, workload.Op{Cycle: 4, Workers: 4}, 100, 100, 100},
+		{"they would take too long", 10 * time.Millisecond, workload.Op{}, 100, 2, 10},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &steady{takes: c.takes}
-			s := state{runner: r, slicer: newSlicer(r, 1)}
+			s := state{op: c.op, runner: r, slicer: newSlicer(r, 1)}
 			if err := s.warm(t.Context(), 40*time.Millisecond, c.least); err != nil {
 				t.Fatal(err)
 			}
 			if r.done < c.from || r.done > c.until {
 				t.Errorf("%s: %d operations, want %d to %d", c.why, r.done, c.from, c.until)
+			}
+		})
+	}
+}
+
+// remade is a steady runner whose store is made again, and so has a new log.
+type remade struct {
+	steady
+	every int
+}
+
+func (r *remade) Every() int                    { return r.every }
+func (r *remade) Restore(context.Context) error { return nil }
+
+func (r *remade) Reset(context.Context, int, int) error { return nil }
+
+// Where every operation meets a new log, none of them fills it for those that follow.
+func TestWhatOpensItsStoreWarmsUpForATimeAlone(t *testing.T) {
+	const least = 100
+	for _, c := range []struct {
+		why   string
+		every int // makes it a Restorer in use
+		reset bool
+	}{
+		{"its store is made again", 10, false},
+		{"something is put in place before each operation", 0, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &remade{steady: steady{takes: time.Millisecond}, every: c.every}
+			s := state{runner: r, slicer: newSlicer(r, 1)}
+			if !c.reset {
+				s.slicer.reset = nil
+			}
+			if err := s.warm(t.Context(), 40*time.Millisecond, least); err != nil {
+				t.Fatal(err)
+			}
+			if r.done >= least {
+				t.Errorf("%s: %d operations in a warm-up that has time for 40", c.why, r.done)
 			}
 		})
 	}

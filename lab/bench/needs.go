@@ -10,27 +10,37 @@ import (
 
 // foresee says before the first sitting how long the run would have to be to decide everything, if
 // it is too short for that. It knows by the newest of the earlier runs that measured all of its
-// cells, with the same versions on the same machine.
+// cells, with the same versions on the same machine; without one, by the run of another machine,
+// and what its own first sittings tell is then said as well.
 func (r *runner) foresee() {
-	if r.Earlier == nil || r.Even || r.Rounds > 0 { // these end for other reasons
+	if r.Even || r.Rounds > 0 { // these end for other reasons
 		return
 	}
-	for run := range r.Earlier {
-		if part := r.earlier(run); part != nil {
-			takes, _ := stats.Needs(part)
-			r.plan(takes, "the run of "+part.Started.Local().Format("2006-01-02 15:04"))
-			r.foreseen = true
-			return
+	if r.Earlier != nil {
+		for run := range r.Earlier {
+			if !sameMachine(run.Environment, r.run.Environment) {
+				continue
+			}
+			if part := r.again(run); part != nil {
+				takes, _ := stats.Needs(part)
+				r.plan(takes, "the run of "+part.Started.Local().Format("2006-01-02 15:04"))
+				r.foreseen = true
+				return
+			}
 		}
+	}
+	if r.Elsewhere == nil {
+		return
+	}
+	if part := r.again(r.Elsewhere); part != nil {
+		takes, _ := stats.Needs(part)
+		r.plan(takes, "a run on another machine")
+		r.planned = false
 	}
 }
 
-// earlier returns the part of an earlier run that this one measures again; nil if it has not all of
-// it.
-func (r *runner) earlier(run *result.Run) *result.Run {
-	if !sameMachine(run.Environment, r.run.Environment) {
-		return nil
-	}
+// again returns the part of a run that this one measures again; nil if it has not all of it.
+func (r *runner) again(run *result.Run) *result.Run {
 	planned := map[cellID]bool{}
 	for _, g := range r.groups {
 		for _, c := range g.live() {

@@ -50,6 +50,16 @@ func TestARunTellsBeforeItBeginsWhatItNeeds(t *testing.T) {
 	if needs, by := told(t, o, &other, &elsewhere); needs != 0 {
 		t.Errorf("without such a run: told %v by %q", needs, by)
 	}
+	long.Environment.CPU = "another one"
+	o.Elsewhere = &long
+	if needs, by := told(t, o); needs < time.Hour || by != "a run on another machine" {
+		t.Errorf("without a kept run: told %v by %q", needs, by)
+	}
+	o.Elsewhere = &other
+	if needs, by := told(t, o); needs != 0 {
+		t.Errorf("the run on another machine has not all of it: told %v by %q", needs, by)
+	}
+	o.Elsewhere, long.Environment = nil, kept.Environment
 	o.Budget = 10 * time.Hour
 	if needs, by := told(t, o, &long); needs != 0 && needs < o.Budget {
 		t.Errorf("a run of %v, which is enough: told %v by %q", o.Budget, needs, by)

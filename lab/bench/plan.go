@@ -31,8 +31,8 @@ func (e Entry) URL() string {
 }
 
 // ParseEntries returns the entries that spec lists, separated by commas. Each is the name of one of
-// known, or NAME=ENGINE:?OPTIONS, or ENGINE:?OPTIONS. What is wrong is Invalid, and the hint lists
-// what there is.
+// known, which NAME= may stand before, or NAME=ENGINE:?OPTIONS, or ENGINE:?OPTIONS. What is wrong
+// is Invalid, and the hint lists what there is.
 func ParseEntries(spec string, known []Entry) ([]Entry, error) {
 	var entries []Entry
 	for item := range strings.SplitSeq(spec, ",") {
@@ -58,6 +58,15 @@ func parseEntry(item string, known []Entry) (Entry, error) {
 	name, rawURL, named := strings.Cut(item, "=")
 	if colon := strings.IndexByte(name, ':'); !named || colon >= 0 { // the "=" is one in the options
 		name, rawURL = strings.TrimSuffix(item, ":"), item
+	}
+	if named && name != item && (name == "" || strings.ContainsAny(name, "/@ \t")) {
+		return Entry{}, invalid(fmt.Errorf("%q is no name for an engine", name),
+			"a name has no space, slash or @: mine=%s", rawURL)
+	}
+	for _, e := range known {
+		if named && e.Name == rawURL {
+			return Entry{Name: name, Engine: e.Engine, Options: e.Options, Unranked: e.Unranked}, nil
+		}
 	}
 	engine, rest, ok := strings.Cut(rawURL, ":")
 	if !ok {
@@ -176,10 +185,29 @@ func ParseSelections(args []string) ([]Selection, error) {
 			for i, op := range s.Ops {
 				s.Ops[i] = op.With(params)
 			}
-			all = append(all, s)
+			all = append(all, s.without(all))
 		}
 	}
-	return all, nil
+	return slices.DeleteFunc(all, func(s Selection) bool { return len(s.Ops) == 0 }), nil
+}
+
+// without returns s without the operations that it names twice, or that others hold with the same
+// parameters: each is measured once.
+func (s Selection) without(others []Selection) Selection {
+	seen := map[string]bool{}
+	for _, o := range others {
+		if o.Workload.Name == s.Workload.Name && maps.Equal(o.Params, s.Params) {
+			for _, op := range o.Ops {
+				seen[op.Name] = true
+			}
+		}
+	}
+	s.Ops = slices.DeleteFunc(s.Ops, func(op workload.Op) bool {
+		again := seen[op.Name]
+		seen[op.Name] = true
+		return again
+	})
+	return s
 }
 
 // Check returns an error, which is Invalid, if an operation does not take the parameters.
@@ -199,8 +227,17 @@ func parseSelection(arg string) (s Selection, query string, err error) {
 	w, ok := workload.Lookup(name)
 	if !ok {
 		names := WorkloadNames()
-		return s, "", invalid(fmt.Errorf("unknown workload %q", name), "%suse one of %s", DidYouMean(name, names),
-			strings.Join(names, ", "))
+		meant := DidYouMean(name, names)
+		for _, w := range workload.All() {
+			if _, is := w.Op(name); is && meant == "" {
+				meant = fmt.Sprintf("did you mean %s/%s? ", w.Name, name)
+			}
+		}
+		if name == "" && some || strings.HasPrefix(name, ".") {
+			meant = "a file that holds a workload ends in .yaml; else "
+			name = spec
+		}
+		return s, "", invalid(fmt.Errorf("unknown workload %q", name), "%suse one of %s", meant, strings.Join(names, ", "))
 	}
 	given, _ := url.ParseQuery(query) // parseParams tells what is wrong with it
 	s = Selection{Workload: w, Ops: w.Asked(given.Has)}

@@ -18,6 +18,7 @@ func TestParseEntriesNamesContenders(t *testing.T) {
 		{"bbolt", known[:1]},
 		{"nosync, bbolt", []Entry{known[1], known[0]}},
 		{"a=bbolt:,b=bbolt:", []Entry{{Name: "a", Engine: "bbolt"}, {Name: "b", Engine: "bbolt"}}},
+		{"a=nosync", []Entry{{Name: "a", Engine: "bbolt", Options: "NoSync=true"}}},
 		{"x=bbolt:?NoSync=true", []Entry{{Name: "x", Engine: "bbolt", Options: "NoSync=true"}}},
 		{"bbolt:?NoSync=true", []Entry{{Name: "bbolt:?NoSync=true", Engine: "bbolt", Options: "NoSync=true"}}},
 	} {
@@ -48,6 +49,9 @@ func TestWrongEntriesAndSelectionsSayWhatThereIs(t *testing.T) {
 		{"bbolt:/data/x.db", "names a file", "leave the path out"},
 		{"mine=bbolt:NoSync=true", "names a file", "mine=bbolt:?NoSync=true"},
 		{"", `""`, "bbolt"},
+		{"=bbolt:", `""`, "mine=bbolt:"},
+		{"my own=bbolt:", `"my own"`, "mine=bbolt:"},
+		{"x/sql=bbolt:", `"x/sql"`, "mine=bbolt:"},
 	} {
 		_, err := ParseEntries(c.spec, known)
 		checkInvalid(t, c.spec, err, c.text, c.hint)
@@ -55,6 +59,9 @@ func TestWrongEntriesAndSelectionsSayWhatThereIs(t *testing.T) {
 	for _, c := range []struct{ spec, text, hint string }{
 		{"hooks", `"hooks"`, "hook"},
 		{"hook/putt", `"putt"`, "put"},
+		{"put", `"put"`, "did you mean hook/put?"},
+		{"/etc/passwd", `"/etc/passwd"`, ".yaml"},
+		{"./mine", `"./mine"`, ".yaml"},
 		{"ycsb?rows=3", `"rows"`, "records"},
 		{"records?n=100,", `n="100,"`, "n=100,10k"},
 		{"records?n=,", `n=","`, "n=100,10k"},
@@ -108,6 +115,34 @@ func TestAListOfValuesIsASelectionOfEach(t *testing.T) {
 	for _, s := range DefaultSelections() {
 		if len(s.Ops) == 0 || s.Query() != map[string]string{"queue": s.Query()}[s.Workload.Name] {
 			t.Errorf("%s by default: %d operations with the parameters %q", s.Workload.Name, len(s.Ops), s.Query())
+		}
+	}
+}
+
+// What is named twice with the same parameters is measured once.
+func TestWhatIsNamedTwiceIsMeasuredOnce(t *testing.T) {
+	for line, want := range map[string]string{
+		"hook/put hook/put":                "hook/put",
+		"ycsb/A,A":                         "ycsb/A",
+		"hook/get,put hook/put,get,scan20": "hook/get hook/put hook/scan20",
+		"hook/put hook/put?keys=10":        "hook/put hook/put?keys=10",
+	} {
+		selections, err := ParseSelections(strings.Fields(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range selections {
+			for _, op := range s.Ops {
+				name := s.Workload.Name + "/" + op.Name
+				if q := s.Query(); q != "" {
+					name += "?" + q
+				}
+				got = append(got, name)
+			}
+		}
+		if g := strings.Join(got, " "); g != want {
+			t.Errorf("%s: got %s, want %s", line, g, want)
 		}
 	}
 }

@@ -37,7 +37,9 @@ func (r *runner) measure(ctx context.Context) {
 		g.sit(ctx, r.deadline())
 	}
 	r.counting = true
+	measured := time.Now()
 	r.count(ctx)
+	spend(&r.run.Spent.Count, measured)
 	for _, g := range r.groups {
 		r.run.Cells = append(r.run.Cells, g.results(ctx)...)
 	}

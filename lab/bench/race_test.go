@@ -4,10 +4,12 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/lab/child"
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/workload"
 )
@@ -273,5 +275,55 @@ func TestEverySittingHasAsManyRounds(t *testing.T) {
 		if process < len(rounds)-1 && n != rounds[0] { // the last round of all cuts the last one short
 			t.Errorf("sitting %d has %d rounds, the first %d", process, n, rounds[0])
 		}
+	}
+}
+
+// A sitting takes processes that were started while the one before it closed its stores.
+func TestProcessesAreStartedAhead(t *testing.T) {
+	t.Parallel()
+	r := &runner{Options: options(t, "bbolt", "ycsb/C?records=200"), children: map[childKey]*child.Process{}}
+	defer r.endSpares()
+	defer r.endAll()
+	r.ahead(2)
+	ready := slices.Clone(r.spares)
+	r.rest()
+	r.ahead(2)
+	if len(ready) != 2 || !slices.Equal(r.spares, ready) {
+		t.Fatalf("%d processes are ready, and then %d; want 2", len(ready), len(r.spares))
+	}
+	taken := map[*child.Process]bool{}
+	for _, name := range []string{"a", "b", "c", "a"} {
+		p, err := r.child(childKey{entry: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken[p] = true
+		var resp response
+		if err := p.Call(t.Context(), "finish", request{Command: cmdFinish}, &resp, time.Minute); err != nil {
+			t.Errorf("%s does not answer: %v", name, err)
+		}
+	}
+	if len(taken) != 3 || !taken[ready[0]] || !taken[ready[1]] || len(r.spares) != 0 {
+		t.Errorf("3 contenders have %d processes, %d are left over", len(taken), len(r.spares))
+	}
+}
+
+// A reader of the result can tell where the time went.
+func TestTheTimeOfARunIsAccountedFor(t *testing.T) {
+	t.Parallel()
+	o := options(t, "a=bbolt:,b=bbolt:", "ycsb/A?records=200")
+	o.Classes = []kv.Durability{kv.Flushed}
+	run, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := run.Spent
+	for name, d := range map[string]time.Duration{"load": s.Load, "warm": s.Warm, "between": s.Between, "close": s.Close} {
+		if d <= 0 {
+			t.Errorf("%s took %v", name, d)
+		}
+	}
+	if all := run.Measured + s.Load + s.Warm + s.Between + s.Close + s.Count; all > run.Took {
+		t.Errorf("the parts take %v, the run %v", all, run.Took)
 	}
 }

@@ -61,7 +61,10 @@ type Options struct {
 
 	Proofs result.Proofs // say of each promise whether it was proved
 	// runs that were kept, the newest first: they tell before the start what a run needs
-	Earlier  iter.Seq[*result.Run]
+	Earlier iter.Seq[*result.Run]
+	// a run on another machine, which tells that where none of Earlier does; nil if there is none
+	Elsewhere *result.Run
+
 	Command  []string // recorded in the result
 	Progress func(Progress)
 }
@@ -100,6 +103,7 @@ func Run(ctx context.Context, o Options) (_ *result.Run, err error) {
 		children: map[childKey]*child.Process{},
 		random:   rand.New(rand.NewPCG(o.Seed, 0x61737361790a))}
 	defer func() { err = errors.Join(err, r.unmount()) }()
+	defer r.endSpares()
 	defer r.endAll()
 	if err := r.mount(); err != nil {
 		return nil, err
@@ -113,6 +117,7 @@ func Run(ctx context.Context, o Options) (_ *result.Run, err error) {
 	}
 	r.measure(ctx)
 	r.endAll()
+	r.endSpares()
 	r.run.Floor = r.floor.result()
 	r.reportMachine()
 	r.run.Took = time.Since(r.started)
@@ -160,6 +165,7 @@ type runner struct {
 	promises map[string][]kv.Promise // by entry, indexed by the class asked for
 	broken   map[string]error        // entries that could not be opened at all
 	children map[childKey]*child.Process
+	spares   []*child.Process // started for the next sitting while the last one closes its stores
 	machine  machine
 	named    bool // the classes were asked for by name
 	cells    int  // made so far, for their folders' names
@@ -316,11 +322,30 @@ func (r *runner) child(key childKey) (*child.Process, error) {
 	if p := r.children[key]; p != nil {
 		return p, nil
 	}
+	if last := len(r.spares) - 1; last >= 0 {
+		p := r.spares[last]
+		p.Resume()
+		r.children[key], r.spares = p, r.spares[:last]
+		return p, nil
+	}
 	p, err := child.Start(r.Child)
 	if err == nil {
 		r.children[key] = p
 	}
 	return p, err
+}
+
+// ahead starts processes until there are n that have done nothing: to start takes a processor as
+// long as to close a store, which mostly waits for the disk. One that cannot be started is tried
+// again when it is needed, where that is an error of a cell.
+func (r *runner) ahead(n int) {
+	for len(r.spares) < n {
+		p, err := child.Start(r.Child)
+		if err != nil {
+			return
+		}
+		r.spares = append(r.spares, p)
+	}
 }
 
 // drop forgets a process that can no longer be used.
@@ -331,6 +356,14 @@ func (r *runner) drop(key childKey) {
 	}
 }
 
+// rest stops the processes that nobody needs yet, so that they use nothing while others run.
+func (r *runner) rest() {
+	for _, p := range r.spares {
+		p.Suspend()
+	}
+}
+
+// endAll ends the processes that have worked.
 func (r *runner) endAll() {
 	for _, p := range r.children {
 		p.Resume()
@@ -340,4 +373,15 @@ func (r *runner) endAll() {
 		_ = p.End(5 * time.Second) // its results are in already
 		delete(r.children, key)
 	}
+}
+
+// endSpares ends the processes that have done nothing.
+func (r *runner) endSpares() {
+	for _, p := range r.spares {
+		p.CloseInput()
+	}
+	for _, p := range r.spares {
+		_ = p.End(time.Second) // there is no result of it
+	}
+	r.spares = nil
 }

@@ -28,6 +28,9 @@ func TestRunMeasuresEveryEngineAtEveryPromise(t *testing.T) {
 			continue
 		}
 		seen[c.Operation+" "+c.Promise.Delivered]++
+		if isMix := c.Operation == "A"; isMix != (c.Cycle == 2) {
+			t.Errorf("%s is told to be a mix of %d operations", c.Operation, c.Cycle)
+		}
 		if c.N == 0 || c.NS == nil || c.Latency == nil || c.Allocs == nil || c.CPU == nil || c.RSS == nil ||
 			c.Open == nil ||
 			c.Size == nil || c.Size.Loaded == nil || c.Size.Churned == nil || c.Files == nil || len(c.Settings) == 0 {
@@ -121,6 +124,26 @@ func TestStorageIsAsSlowAsItsModel(t *testing.T) {
 		t.Errorf("the floor is %+v: not of the modelled disk", f)
 	}
 	checkEmpty(t, o.Dir)
+}
+
+// An operation that an open loop cannot do is left out, with the reason: no engine has failed.
+func TestWhatAnOpenLoopCannotDoIsSkipped(t *testing.T) {
+	t.Parallel()
+	o := options(t, "bbolt", "hook/processes_1,get?keys=10")
+	o.Classes, o.Rate = []kv.Durability{kv.Flushed}, 50
+	run, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range run.Cells {
+		if c.Operation == "get" {
+			if c.Status != result.OK {
+				t.Errorf("get: %s: %s", c.Status, c.Error)
+			}
+		} else if c.Status != result.Skipped || !strings.Contains(c.Hint, "--rate") {
+			t.Errorf("%s %s: %s: %s (%s)", c.Operation, c.Name(), c.Status, c.Error, c.Hint)
+		}
+	}
 }
 
 // TestWhoHasLittleTimeHasNotHung gives an engine that never answers less time than it would have.

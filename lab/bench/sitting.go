@@ -55,6 +55,7 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 		}
 	}
 	g.load(ctx)
+	g.r.rest()
 	all := time.Duration(float64(time.Until(g.r.deadline())) * float64(len(live)) / float64(max(g.r.left(g.number), 1)))
 	if g.loading = time.Since(began); first && g.loading > all/heavyPart {
 		// One load should do. The time of further ones goes to rounds now.
@@ -64,11 +65,14 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 	if err := g.r.floor.measure(); err != nil && ctx.Err() == nil {
 		g.r.warn("the disk's floor could not be measured: "+err.Error(), kv.HintOf(err))
 	}
+	spent := &g.r.run.Spent
+	loaded := spend(&spent.Load, began)
 	g.warm(ctx)
 	if first {
 		g.calibrate(ctx, until)
 	}
-	before := g.round
+	warmed := spend(&spent.Warm, loaded)
+	before, measured := g.round, g.r.run.Measured
 	if first {
 		g.length = aimRounds
 	}
@@ -79,8 +83,13 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 			g.length += aimRounds / 2 * (len(live) - len(g.live())) / max(len(g.live()), 1)
 		}
 	}
+	ended := spend(&spent.Between, warmed)
+	spent.Between -= g.r.run.Measured - measured
 	if first {
 		g.length = min(g.round, aimRounds)
+	}
+	if ctx.Err() == nil && ended.Before(g.r.deadline()) {
+		g.r.ahead(len(live)) // the next sitting has about as many
 	}
 	for _, c := range g.live() {
 		if c.N == 0 {
@@ -94,6 +103,14 @@ func (g *group) sit(ctx context.Context, until time.Time) {
 	g.lasted = time.Since(began)
 	g.sittings++
 	g.look()
+	spend(&spent.Close, ended)
+}
+
+// spend adds the time since start to sum, and returns the time that it is now.
+func spend(sum *time.Duration, start time.Time) time.Time {
+	now := time.Now()
+	*sum += now.Sub(start)
+	return now
 }
 
 // live returns the cells that go on.
@@ -154,8 +171,16 @@ func (g *group) load(ctx context.Context) {
 
 // loaded keeps what a store told when it was loaded.
 func (g *group) loaded(c *cell, s *setupReport) {
+	if s.Resets && g.r.Rate > 0 {
+		c.skip("an open loop has no time to put in place what each operation needs")
+		c.Hint = "leave --rate out"
+		return
+	}
 	c.resets, c.Settings = s.Resets, nil
 	c.Workers, c.op.Workers, c.op.Cycle = s.Workers, s.Workers, s.Cycle
+	if s.Cycle > 1 && s.Workers == 1 { // of several workers it may be a turn of all
+		c.Cycle = s.Cycle
+	}
 	for _, setting := range s.Description.Settings {
 		c.Settings = append(c.Settings, result.Setting(setting))
 	}

@@ -15,7 +15,7 @@ import (
 func Charts(dir string, run *result.Run, o Options) (int, error) {
 	var h htmlPage
 	p := &page{options: o, width: endless}
-	p.options.flags = commandFlags(run.Command)
+	p.options.madeBy(run.Command)
 	h.engines(p, run)
 	f := newFigures(p, run, h.Engines)
 	if err := h.sections(f); err != nil {

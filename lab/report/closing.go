@@ -64,7 +64,7 @@ func work(c *result.Cell) string {
 // engines (nil is those of the run), at one class (empty is as in the run).
 func measureCommand(run *result.Run, works, engines []string, class string, budget time.Duration) string {
 	flags := commandFlags(run.Command)
-	words := append([]string{"assay", "run"}, joined(works, filesOf(run.Command))...)
+	words := append([]string{programOf(run.Command), "run"}, joined(works, filesOf(run.Command))...)
 	all := engineNames(run.Cells)
 	some := slices.DeleteFunc(slices.Clone(all), func(e string) bool { return !slices.Contains(engines, e) })
 	switch {
@@ -76,7 +76,7 @@ func measureCommand(run *result.Run, works, engines []string, class string, budg
 	if class = cmp.Or(class, flags["durability"]); class != "" {
 		words = append(words, "--durability", class)
 	}
-	for _, name := range []string{"storage", "dir", "rate"} {
+	for _, name := range []string{"storage", "dir", "rate", "proof"} {
 		if flags[name] != "" {
 			words = append(words, "--"+name, quote(flags[name]))
 		}

@@ -17,7 +17,7 @@ import (
 // Comparison writes what changed between two runs: the cells that differ, all of them if asked for,
 // and how many there are of each kind.
 func Comparison(w io.Writer, c *result.Comparison, old, now *result.Run, all bool, o Options) error {
-	p := page{options: o, width: o.width(), styles: newStyles(o)}
+	p := page{options: o, width: o.widthFrom(narrowest), styles: newStyles(o)}
 	p.runLine("old", c.Old, old)
 	p.runLine("new", c.New, now)
 	p.machines(old.Environment, now.Environment)
@@ -51,6 +51,7 @@ func Comparison(w io.Writer, c *result.Comparison, old, now *result.Run, all boo
 		p.blank()
 	}
 	p.wholes(c.Wholes)
+	p.losses(c.Lost)
 	text := fmt.Sprintf("%s compared: %d slower, %d faster, %d equivalent, %d open", countOf(len(c.Changes), "timing"),
 		numbers[result.Slower], numbers[result.Faster],
 		numbers[result.Same], numbers[result.Undecided])
@@ -82,7 +83,7 @@ func evenCommand(run *result.Run) string {
 	if len(words) < 2 {
 		words = []string{"assay", "run"}
 	}
-	words[0] = "assay"
+	words[0] = programOf(words)
 	for i, w := range words {
 		words[i] = quote(w)
 	}
@@ -100,8 +101,28 @@ func (p *page) wholes(all []result.Whole) {
 		text, style := p.changeText(w.Time, &w.Times)
 		rows[i] = []gridCell{{text: w.Name()}, {text: fmt.Sprint(w.Operations)}, {text, style}}
 	}
-	p.grid([]gridColumn{{name: "all together"}, {name: "operations", right: true}, {name: ""}}, rows, false)
+	p.gridByOperation([]gridColumn{{name: "all together"}, {name: "operations", right: true}, {name: ""}}, rows)
 	p.blank()
+}
+
+// losses lists what only the old run measured.
+func (p *page) losses(all []result.Loss) {
+	skipped := 0
+	for _, l := range all {
+		if l.Skipped {
+			skipped++
+			continue
+		}
+		where := changeOperation(result.Change{Workload: l.Workload, Operation: l.Operation, Params: l.Params,
+			Promise: l.Promise})
+		p.paragraph("✗ ", p.styles.bad, where+" "+l.Name()+": "+oneLine(l.Why), p.styles.bad)
+	}
+	if skipped > 0 {
+		p.paragraph("· ", p.styles.dim, countOf(skipped, "timing")+" of old not compared: skipped in new", p.styles.dim)
+	}
+	if len(all) > 0 {
+		p.blank()
+	}
 }
 
 // someOf is countOf that knows none.

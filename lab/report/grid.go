@@ -75,6 +75,10 @@ func (p *page) gridByOperation(columns []gridColumn, rows [][]gridCell, optional
 		p.grid(columns, rows, false)
 		return
 	}
+	if p.width < minWidth {
+		p.rowsAsLists(columns, rows)
+		return
+	}
 	rest := make([][]gridCell, len(rows))
 	for i, r := range rows {
 		rest[i] = r[1:]
@@ -102,6 +106,31 @@ func (p *page) gridByOperation(columns []gridColumn, rows [][]gridCell, optional
 			p.paragraph("", p.styles.plain, name.text, name.style)
 		}
 		p.line(indent + l)
+	}
+}
+
+// rowsAsLists prints the rows of a grid for which the page is too narrow, with the names of its
+// columns, below what stands in the first one.
+func (p *page) rowsAsLists(columns []gridColumn, rows [][]gridCell) {
+	last := ""
+	for _, r := range rows {
+		if name := r[0].text; name != "" && name != last {
+			p.paragraph("", p.styles.plain, name, r[0].style)
+			last = name
+		}
+		var items []string
+		style := p.styles.plain
+		for i, c := range r[1:] {
+			if text := strings.TrimSpace(c.text); text != "" {
+				items = append(items, strings.TrimSpace(columns[i+1].name+" "+text))
+				style = c.style // that of the last one, the verdict
+			}
+		}
+		if len(items) > 0 {
+			p.list("  ", p.styles.plain, items, style)
+		} else if r[0].text == "" {
+			p.blank()
+		}
 	}
 }
 

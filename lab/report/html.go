@@ -19,7 +19,7 @@ func HTML(w io.Writer, run *result.Run, proof *result.Proof, source string, o Op
 	h := htmlPage{Index: o.Index}
 	p := &page{options: o, width: endless}
 	if run != nil {
-		p.options.flags = commandFlags(run.Command)
+		p.options.madeBy(run.Command)
 		if err := h.ofRun(p, run); err != nil {
 			return err
 		}

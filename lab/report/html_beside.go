@@ -51,7 +51,7 @@ func Beside(w io.Writer, title string, all []Kept, o Options) error {
 // verdictOf says in words what a run says, and where it was measured.
 func verdictOf(p *page, k Kept) htmlVerdict {
 	own := &page{options: p.options, width: p.width}
-	own.options.flags = commandFlags(k.Run.Command)
+	own.options.madeBy(k.Run.Command)
 	var h htmlPage
 	matrices := matrices(k.Run)
 	own.forms = formsOf(matrices)

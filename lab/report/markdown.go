@@ -13,7 +13,7 @@ import (
 func Markdown(w io.Writer, run *result.Run, o Options) error {
 	var h htmlPage
 	p := &page{options: o, width: endless}
-	p.options.flags = commandFlags(run.Command)
+	p.options.madeBy(run.Command)
 	all := matrices(run)
 	p.forms = formsOf(all)
 	h.verdicts(p, run, all)

@@ -425,9 +425,9 @@ func (p *page) proofOfPick(run *result.Run, engine string, promise result.Promis
 		}
 		switch {
 		case c.Promise.Proof == result.Proved && c.Promise.Images > 0:
-			return []adviceNote{{label: "proved: ", items: []string{fmt.Sprintf("kept in all of %s crashes (assay engines --proof)", Grouped(c.Promise.Images))}}}
+			return []adviceNote{{label: "proved: ", items: []string{fmt.Sprintf("kept in all of %s crashes (%s engines --proof)", Grouped(c.Promise.Images), p.options.program)}}}
 		case c.Promise.Proof != result.Proved:
-			command := "assay prove --engines " + quote(engineSpecs(p.options.flags, []string{engine})[0])
+			command := p.options.program + " prove --engines " + quote(engineSpecs(p.options.flags, []string{engine})[0])
 			return []adviceNote{{label: c.Promise.Proof + ": ", items: []string{command}, warn: true}}
 		}
 		return nil

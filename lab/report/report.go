@@ -11,10 +11,11 @@ import (
 // DefaultWidth is the number of columns where there is no terminal to ask.
 const DefaultWidth = 80
 
-// minWidth is the narrowest table: below it the columns that must stay have no room.
+// minWidth is the narrowest table: below it the columns that must stay have no room, and rows are
+// lists.
 const minWidth = 72
 
-// narrowest is the narrowest last screen of a run.
+// narrowest is the narrowest page of a run, or of what compares.
 const narrowest = 32
 
 // Options say how a report is drawn. The zero value is for files and pipes.
@@ -32,7 +33,13 @@ type Options struct {
 	Facts   func(engine string) Facts
 	Index   string // address of the page of all runs, to which the page of this one leads back; "" is none
 
-	flags map[string]string // of the command of the run
+	program string            // that made the run: "assay"
+	flags   map[string]string // of its command
+}
+
+// madeBy says which command made the run, so that those that are printed are of the same program.
+func (o *Options) madeBy(command []string) {
+	o.program, o.flags = programOf(command), commandFlags(command)
 }
 
 // OptionsFor returns how to draw on f: as wide as its terminal, and in colour unless NO_COLOR

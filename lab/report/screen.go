@@ -75,7 +75,7 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, room densit
 	weaker := ""
 	var more []string
 	if room < dense && p.options.Class == "" && len(all) == 1 && all[0].promise.Delivered != "read" {
-		more = append(more, "assay run --durability all (other promises)")
+		more = append(more, p.options.program+" run --durability all (other promises)")
 	}
 	for _, m := range all[shown:] {
 		if room < dense {
@@ -93,13 +93,24 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, room densit
 func (p *page) again(options string) string {
 	command := p.options.Command
 	if command == "" {
-		command = "assay report"
+		command = p.options.program + " report"
 	}
 	return command + " " + options
 }
 
 // nothing says why there is no matrix.
 func (p *page) nothing(run *result.Run) {
+	if all := matrices(run); len(all) > 0 { // of other promises than the one that was asked for
+		var classes []string
+		for _, m := range all {
+			if class := m.promise.Delivered; !slices.Contains(classes, class) {
+				classes = append(classes, class)
+			}
+		}
+		p.toType("", "Nothing was measured at "+p.options.Class+", only at "+strings.Join(classes, ", "),
+			p.options.program+" run --durability "+p.options.Class)
+		return
+	}
 	p.line("Nothing was measured.")
 	var rows []row
 	for i := range run.Cells {
@@ -178,7 +189,7 @@ func (p *page) unprovedAmong(all []matrix) {
 		}
 	}
 	if len(names) > 0 {
-		p.toType("Unproved: ", strings.Join(names, ", "), "assay prove --engines "+
+		p.toType("Unproved: ", strings.Join(names, ", "), p.options.program+" prove --engines "+
 			quote(strings.Join(engineSpecs(p.options.flags, names), ",")))
 	}
 }

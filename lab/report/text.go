@@ -17,7 +17,7 @@ import (
 // promise comes before the answer, and with Options.Explain how to read all that. A run that ranks
 // nothing has tables alone.
 func Text(w io.Writer, run *result.Run, o Options) error {
-	o.flags = commandFlags(run.Command)
+	o.madeBy(run.Command)
 	p := page{options: o, width: o.widthFrom(narrowest), styles: newStyles(o)}
 	tables := slices.DeleteFunc(result.Tables(run.Cells), func(t result.Table) bool {
 		return o.Class != "" && t.Promise.Delivered != o.Class && t.Promise.Delivered != "read"
@@ -26,7 +26,7 @@ func Text(w io.Writer, run *result.Run, o Options) error {
 	p.header(run)
 	if o.All || unranked {
 		p.warnings(run)
-		q := page{options: o, width: o.width(), styles: p.styles}
+		q := page{options: o, width: p.width, styles: p.styles}
 		for _, t := range tables {
 			q.table(run, t)
 		}

@@ -27,8 +27,15 @@ func commandOf(run *result.Run) string {
 	if len(run.Command) == 0 {
 		return "assay"
 	}
-	return strings.Join(append([]string{path.Base(strings.ReplaceAll(run.Command[0], `\`, "/"))}, run.Command[1:]...),
-		" ")
+	return strings.Join(append([]string{programOf(run.Command)}, run.Command[1:]...), " ")
+}
+
+// programOf returns the name of the program that a command is of.
+func programOf(command []string) string {
+	if len(command) == 0 {
+		return "assay"
+	}
+	return path.Base(strings.ReplaceAll(command[0], `\`, "/"))
 }
 
 // fact is one thing to know of where and how a run took place; items may be empty, but not all.
@@ -48,6 +55,7 @@ func factsOf(run *result.Run) []fact {
 			modules(e.Modules)...)},
 		{"run", []string{started(run.Started), prefixed("took ", took(run.Took)), fmt.Sprintf("seed %d", run.Seed),
 			precision(run.Precision)}},
+		{"time", spent(run)},
 	}
 	return slices.DeleteFunc(all, func(f fact) bool { return len(nonEmpty(f.items)) == 0 })
 }
@@ -136,6 +144,19 @@ func took(d time.Duration) string {
 		return d.Round(time.Second).String()
 	}
 	return d.Round(10 * time.Millisecond).String()
+}
+
+// spent tells which part of a run was measurement, and where the rest went.
+func spent(run *result.Run) []string {
+	if run.Took <= 0 || run.Spent == (result.Spent{}) {
+		return nil
+	}
+	part := func(d time.Duration, what string) string {
+		return fmt.Sprintf("%.0f %% %s", 100*d.Seconds()/run.Took.Seconds(), what)
+	}
+	s := run.Spent
+	return []string{part(run.Measured, "measuring"), part(s.Warm, "warming up"), part(s.Load, "loading"),
+		part(s.Between, "checking and waiting"), part(s.Close, "closing"), part(s.Count, "counting syncs")}
 }
 
 func precision(f float64) string {

@@ -207,6 +207,10 @@ func operationNotes(rows []row) []note {
 
 // draw prints rows with as many columns as there is room for.
 func (p *page) draw(rows []row) {
+	if p.width < minWidth {
+		p.drawNarrow(rows)
+		return
+	}
 	columns := p.fit(rows, barScale(rows))
 	heads := make([]gridColumn, len(columns))
 	for i, c := range columns {
@@ -224,6 +228,20 @@ func (p *page) draw(rows []row) {
 		lines = append(lines, line)
 	}
 	p.grid(heads, lines, true)
+}
+
+// drawNarrow prints rows as lists, with what every table tells.
+func (p *page) drawNarrow(rows []row) {
+	var lines [][]gridCell
+	for _, r := range rows {
+		line := make([]gridCell, 4)
+		if r.cell != nil {
+			style := p.rowStyle(r.cell, column{key: "engine", marked: true})
+			line = []gridCell{{text: r.operation}, {text: r.cell.Name()}, {text: timeOf(r)}, {ratioOf(r), style}}
+		}
+		lines = append(lines, line)
+	}
+	p.rowsAsLists(make([]gridColumn, 4), lines)
 }
 
 // rowStyle tells the fastest and what is equivalent to it from the others by the colours of their

@@ -334,6 +334,33 @@ func TestVersusTellsOfAClassThatTheRunHasNot(t *testing.T) {
 	}
 }
 
+// Where there is no room for columns the rows of tables are lists: a terminal breaks no line but of
+// a command's own long words.
+func TestTablesOnANarrowTerminal(t *testing.T) {
+	for _, width := range []int{71, 60, 40, 32} {
+		got := text(t, withManySkipped(), Options{Width: width, All: true, Explain: true})
+		tooWide(t, got, width)
+		flat := strings.Join(strings.Fields(strings.ReplaceAll(got, "·", " ")), " ")
+		for _, c := range exampleRun().Cells {
+			if c.Ratio != nil && !isBest(&c) && !strings.Contains(flat, c.Name()+" "+duration(c.NS.Mid)+" ") {
+				t.Errorf("%d columns: no time of %s at %s %s", width, c.Name(), c.Workload, c.Operation)
+			}
+		}
+	}
+}
+
+// tooWide fails for lines that a terminal would break, but for those of one long word.
+func tooWide(t *testing.T, text string, width int) {
+	t.Helper()
+	for l := range strings.Lines(text) {
+		l = strings.TrimSuffix(l, "\n")
+		word := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(l), ` \`), "--engines ")
+		if got := lipgloss.Width(l); got > width && strings.Contains(word, " ") {
+			t.Errorf("at %d columns a line has %d: %q", width, got, l)
+		}
+	}
+}
+
 // A comparison of two runs, or of two contenders, fits the page as every table does.
 func TestComparisonsFitThePage(t *testing.T) {
 	old, now := exampleRun(), exampleRun()
@@ -348,7 +375,7 @@ func TestComparisonsFitThePage(t *testing.T) {
 	}
 	c := &result.Comparison{Old: "results/main", New: "results/branch", Changes: stats.Changes(old, now, "")}
 	c.Wholes = stats.Wholes(c.Changes)
-	for _, width := range []int{72, 80, 100, 120, 200} {
+	for _, width := range []int{32, 40, 60, 72, 80, 100, 120, 200} {
 		var b strings.Builder
 		if err := Comparison(&b, c, old, now, true, Options{Width: width}); err != nil {
 			t.Fatal(err)
@@ -363,16 +390,42 @@ func TestComparisonsFitThePage(t *testing.T) {
 				t.Fatal(some, err)
 			}
 		}
-		for l := range strings.Lines(b.String()) {
-			if got := lipgloss.Width(strings.TrimSuffix(l, "\n")); got > width {
-				t.Errorf("at %d columns a line has %d:\n%s", width, got, l)
-			}
-		}
+		tooWide(t, b.String(), width)
+		flat := strings.Join(strings.Fields(b.String()), " ")
 		for _, name := range []string{"events?data=1024&index=stream append_parallel_append100", "hook put"} {
-			if !strings.Contains(b.String(), name) {
+			if !strings.Contains(flat, name) {
 				t.Errorf("at %d columns %s is missing", width, name)
 			}
 		}
+	}
+}
+
+// A class that the run has not is told with those that it has.
+func TestAClassThatWasNotMeasuredIsToldWithThoseThatWere(t *testing.T) {
+	b := builder{rand.New(rand.NewPCG(7, 7)), &result.Run{}}
+	b.cell("hook", "put", "bbolt", syncedProved, 1000, 20)
+	b.cell("hook", "put", "sqlite", syncedProved, 3000, 20)
+	stats.Finish(b.run)
+	got := text(t, b.run, Options{Class: "buffered", Width: 100})
+	want := "Nothing was measured at buffered, only at synced → assay run --durability buffered"
+	if !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+}
+
+// The commands that are printed are of the program that made the run: another one may not know its
+// engines and workloads. They name the proof that it had.
+func TestWhatIsToBeTypedIsOfTheProgramThatMadeTheRun(t *testing.T) {
+	run := newcomer()
+	run.Command = []string{"/home/me/ownassay", "run", "--proof", "mine"}
+	got := text(t, run, Options{Width: 200})
+	for _, want := range []string{"→ ownassay run ", " --proof mine --budget ", "More: ownassay report --all"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(strings.ReplaceAll(got, "ownassay ", ""), "assay run") {
+		t.Errorf("a command of another program in\n%s", got)
 	}
 }
 

@@ -17,7 +17,7 @@ func Versus(w io.Writer, run *result.Run, first, second stats.Contender, o Optio
 	if len(duels) == 0 {
 		return false, nil
 	}
-	p := page{options: o, width: o.width(), styles: newStyles(o)}
+	p := page{options: o, width: o.widthFrom(narrowest), styles: newStyles(o)}
 	p.paragraph("", p.styles.plain, fmt.Sprintf("%v against %v: how many times as long the second takes, with its 95 %% interval; = equivalent, ~ open; with the promise of both, or of each", first, second), p.styles.title)
 	p.blank()
 	single := singleParams(run.Cells)
@@ -46,7 +46,7 @@ func Versus(w io.Writer, run *result.Run, first, second stats.Contender, o Optio
 		if !commitsAt(run, c) {
 			p.blank()
 			p.warning(result.Warning{Text: fmt.Sprintf("no commit of %s in this run is %s: where nothing else is told, both make the same promise",
-				c.Name, c.Class), Hint: "assay run --durability all measures each that an engine makes"})
+				c.Name, c.Class), Hint: programOf(run.Command) + " run --durability all measures each that an engine makes"})
 		}
 	}
 	_, err := io.WriteString(w, p.String())

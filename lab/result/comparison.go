@@ -14,6 +14,7 @@ type Comparison struct {
 	Old     string   `json:"old"` // the folder or document
 	New     string   `json:"new"`
 	Changes []Change `json:"changes"`
+	Lost    []Loss   `json:"lost,omitempty"`    // what only the old run measured, though the new one tried
 	Wholes  []Whole  `json:"wholes,omitempty"`  // of each contender, at all operations together
 	Crossed []string `json:"crossed,omitempty"` // limits that were given and crossed, with where
 }
@@ -44,6 +45,22 @@ const (
 	Same      = "equivalent"
 	Undecided = "open"
 )
+
+// Loss is a contender at an operation that has a time in the old run and none in the new one,
+// though that tried it: it failed, was skipped, or promises something else now.
+type Loss struct {
+	Workload  string `json:"workload"`
+	Operation string `json:"operation"`
+	Params    string `json:"params,omitempty"`
+	Engine    string `json:"engine"`
+	Form      string `json:"form,omitempty"`
+	Promise   string `json:"promise"` // of the old run, as one word
+	Why       string `json:"why"`
+	Skipped   bool   `json:"skipped,omitempty"` // nothing is wrong with it: it was not run
+}
+
+// Name returns the name of the contender, as [Cell.Name] does.
+func (l Loss) Name() string { return Cell{Engine: l.Engine, Form: l.Form}.Name() }
 
 // Whole is what became of a contender at all its operations together: a change that is small, and
 // that several of them share, is seen here first.

@@ -27,6 +27,7 @@ type Run struct {
 	Processes   Processes     `json:"processes"`
 	Machine     *Machine      `json:"machine,omitempty"`     // during the run
 	Measured    time.Duration `json:"measured_ns,omitempty"` // the part of Took in which operations were timed
+	Spent       Spent         `json:"spent,omitzero"`        // most of the rest of Took
 	Floor       Floor         `json:"floor"`
 	// Plain names, of contenders that are more than their engine, the one of the run that is the
 	// engine alone.
@@ -85,6 +86,16 @@ type Machine struct {
 	DiskDrift  *float64 `json:"disk_drift,omitempty"`  // the same of a small append and its sync
 }
 
+// Spent is where the time of a run went beside Measured. What is left of Took began the run and
+// ended it.
+type Spent struct {
+	Load    time.Duration `json:"load_ns"`    // processes were started, their stores loaded, the floor measured
+	Warm    time.Duration `json:"warm_ns"`    // processes worked before they were measured
+	Between time.Duration `json:"between_ns"` // slices settled, inputs were drawn, results checked, processes woken
+	Close   time.Duration `json:"close_ns"`   // stores were closed, processes ended
+	Count   time.Duration `json:"count_ns"`   // syncs and writes were counted
+}
+
 // Interval is an estimate and the bounds of its 95 % confidence interval.
 type Interval struct {
 	Lo  float64 `json:"lo"`
@@ -119,6 +130,7 @@ type Cell struct {
 
 	Workers int      `json:"workers"`
 	Items   int      `json:"items"`             // records per operation
+	Cycle   int      `json:"cycle,omitempty"`   // of a mix: how many operations hold each kind in proportion
 	Rate    float64  `json:"rate,omitempty"`    // operations per second asked for in open-loop mode
 	N       int64    `json:"n"`                 // operations measured
 	Samples []Sample `json:"samples,omitempty"` // one a round

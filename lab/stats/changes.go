@@ -65,6 +65,35 @@ func Changes(old, now *result.Run, beside string) []result.Change {
 	return all
 }
 
+// Lost returns what old measured and now did not, though it tried: with the error, or what is
+// promised now.
+func Lost(old, now *result.Run) []result.Loss {
+	after := measuredCells(now)
+	var all []result.Loss
+	for _, was := range old.Cells {
+		if _, both := after[keyOf(was)][was.Name()]; both || !measured(was) {
+			continue
+		}
+		loss := result.Loss{Workload: was.Workload, Operation: was.Operation, Params: was.Params, Engine: was.Engine,
+			Form: was.Form, Promise: was.Promise.Label()}
+		for _, c := range now.Cells {
+			tried := c.Workload == was.Workload && c.Operation == was.Operation && c.Params == was.Params &&
+				c.Name() == was.Name() && c.Rate == was.Rate && c.Promise.Requested == was.Promise.Requested
+			switch {
+			case !tried || loss.Why != "" && c.Promise.Label() != was.Promise.Label():
+			case measured(c):
+				loss.Why, loss.Skipped = "its promise is "+c.Promise.Label()+" now", false
+			case c.Status != result.OK:
+				loss.Why, loss.Skipped = string(c.Status)+": "+c.Error, c.Status == result.Skipped
+			}
+		}
+		if loss.Why != "" {
+			all = append(all, loss)
+		}
+	}
+	return all
+}
+
 // measuredCells returns the ranked cells of a run that have samples, by operation and name.
 func measuredCells(run *result.Run) map[raceKey]map[string]result.Cell {
 	all := map[raceKey]map[string]result.Cell{}

@@ -41,9 +41,13 @@ func Opens(c result.Cell) bool {
 	return c.Workload == "hook" && !strings.Contains(c.Operation, "shared")
 }
 
-// mixed reports whether the iterations of an operation differ in kind: the mixes A to F of ycsb,
-// and the sessions and processes of hook.
+// mixed reports whether the iterations of an operation differ in kind, as those of a mix, and of
+// the sessions and processes of hook. Runs that were kept before they told the cycle are known by
+// name.
 func mixed(c result.Cell) bool {
+	if c.Cycle > 1 {
+		return true
+	}
 	switch c.Workload {
 	case "ycsb":
 		return len(c.Operation) == 1

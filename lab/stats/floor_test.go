@@ -35,6 +35,11 @@ func TestFloorIsWhatTheDiskNeeds(t *testing.T) {
 	if _, ok := diskFloor(shared, disk); ok {
 		t.Error("workers who may share a sync have a floor of one each")
 	}
+	mix := cell("mix", "bbolt", nil) // ycsb?update=5, or what a file or a program of one's own mixes
+	mix.Workload, mix.Cycle = "ycsb", 20
+	if ns, ok := diskFloor(mix, disk); ok {
+		t.Errorf("a mix of which one in 20 commits needs a sync each time, %g", ns)
+	}
 	if _, ok := diskFloor(cell("append1", "bbolt", nil), result.Floor{}); ok {
 		t.Error("a disk that was not measured has a floor")
 	}
