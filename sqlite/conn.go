@@ -27,17 +27,17 @@ import (
 // call that meets another one, or comes from a callback of the same connection, is an error of kind
 // [kv.Busy]. A call after Close is one of kind [kv.Closed].
 type Conn struct {
-	path   string
-	c      *C.assay_conn
-	handle cgo.Handle
-	use    atomic.Int32
-	watch  watch
-	calls  calls
-	traces C.int // what Go wants traced, in the place of hooks
-	ring   *Ring
-	frozen *C.char  // the settings that the policy keeps, for C
-	kept   []string // the same
-	policy *Policy
+	path    string
+	c       *C.assay_conn
+	handle  cgo.Handle
+	use     atomic.Int32
+	watch   watch
+	calls   calls
+	traces  C.int // what Go wants traced, in the place of hooks
+	ring    *Ring
+	frozen  *C.char  // the settings that the policy keeps, for C
+	keeping []string // the same
+	policy  *Policy
 
 	stmts map[*Stmt]struct{}
 	byRun map[unsafe.Pointer]*Stmt // by sqlite3_stmt, for traces

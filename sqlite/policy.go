@@ -232,15 +232,15 @@ func (c *Conn) enforce(ctx context.Context, p *Policy, unknown []string) error {
 		return err
 	}
 	defer c.leave()
-	c.policy, c.kept = p, append(kept, "writable_schema") // by which the policy could be removed
-	c.frozen = C.CString("," + strings.Join(c.kept, ",") + ",")
+	c.policy, c.keeping = p, append(kept, "writable_schema") // by which the policy could be removed
+	c.frozen = C.CString("," + strings.Join(c.keeping, ",") + ",")
 	c.c.kept, c.c.guarded = c.frozen, 1
 	C.assay_hooks(c.c)
 	return nil
 }
 
 // keeps reports whether the policy keeps a setting.
-func (c *Conn) keeps(name string) bool { return slices.Contains(c.kept, name) }
+func (c *Conn) keeps(name string) bool { return slices.Contains(c.keeping, name) }
 
 // settle makes the settings of p and returns their names.
 func (c *Conn) settle(ctx context.Context, p *Policy) (kept []string, err error) {
