@@ -196,8 +196,9 @@ func operationTable(ops []observe.Op, per float64, columns []column) (rows []str
 			fmt.Fprint(w, c.of(op, per), "\t")
 		}
 	}
+	fmt.Fprintln(w) // without which the last cell is in no column
 	w.Flush()
-	for row := range strings.SplitSeq(b.String(), "\n") {
+	for row := range strings.SplitSeq(strings.TrimSuffix(b.String(), "\n"), "\n") {
 		rows = append(rows, strings.TrimSpace(row))
 	}
 	return rows
