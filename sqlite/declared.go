@@ -77,7 +77,8 @@ func nextWord(text string) (word, rest string) {
 }
 
 func isWord(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c == '.' || c >= 0x80
+	letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+	return letter || c >= '0' && c <= '9' || c == '_' || c == '$' || c == '.'
 }
 
 func isOperator(c byte) bool { return strings.IndexByte("<>=!|&", c) >= 0 }

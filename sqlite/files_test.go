@@ -134,7 +134,7 @@ func TestABackupIsOfAnotherFile(t *testing.T) {
 	}
 }
 
-// TestABackupDoesNotReplaceWhatNobodyWrites has a policy say so, of a database that is open with it.
+// TestABackupDoesNotReplaceWhatNobodyWrites has a policy say so, of a database that is open.
 func TestABackupDoesNotReplaceWhatNobodyWrites(t *testing.T) {
 	to := open(t, withPolicy(t, func(p *sqlite.Policy) { p.ReadOnly = true }), nil)
 	from := open(t, ":memory:", nil)
@@ -229,8 +229,8 @@ func TestADiskThatIsFullIsAnError(t *testing.T) {
 	}
 }
 
-// TestAFileSystemMayCallGo names one by Options and in a URI, of what is attached too, and has it be
-// the default.
+// TestAFileSystemMayCallGo names one by Options and in a URI, of what is attached too, and has it
+// be the default.
 func TestAFileSystemMayCallGo(t *testing.T) {
 	dir := t.TempDir()
 	check(t, open(t, ":memory:", nil).Close())

@@ -127,8 +127,8 @@ func TestValuesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestAnInterruptThatComesLateEndsNothingElse has contexts end when SQLite has a row already, or the
-// end: what runs next, with a context of its own, does not end.
+// TestAnInterruptThatComesLateEndsNothingElse has contexts end when SQLite has a row already, or
+// the end: what runs next, with a context of its own, does not end.
 func TestAnInterruptThatComesLateEndsNothingElse(t *testing.T) {
 	c := open(t, filepath.Join(t.TempDir(), "a.db"), &sqlite.Options{Journal: "wal", Sync: sqlite.SyncOff, Checkpoint: -1})
 	exec(t, c, "CREATE TABLE t (a)")

@@ -137,8 +137,8 @@ var columns = []column{
 	{"bytes/s", func(op observe.Op, per float64) string { return bytesOf(float64(op.Bytes) / per) }},
 }
 
-// spare are the columns that a narrow terminal goes without, the first first: half a number would be
-// another number.
+// spare are the columns that a narrow terminal goes without, the first first: half a number would
+// be another number.
 var spare = []string{"p99.9", "p50", "bytes/s", "mean", "failed", "max", "p99"}
 
 // operationLines are a table of the operations, the most frequent first, and below it the waits.
