@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -134,6 +135,7 @@ type counter struct {
 	seed               uint64
 	failed             [kinds]atomic.Int64
 	latency            [parts]atomic.Int64
+	moves              sync.Mutex // held while recent is moved: what is in neither would be missed
 }
 
 // The parts of counter.recent, from its low end: bytes, pairs, operations. Each is moved when its
@@ -185,12 +187,13 @@ func (c *counter) seldom(e *kv.Event, weight int64) {
 	}
 }
 
-// total moves what was counted lately to the totals.
-func (c *counter) total() {
+// total moves what was counted lately to the totals, and returns these. They only grow.
+func (c *counter) total() (runs, pairs, bytes int64) {
+	c.moves.Lock()
+	defer c.moves.Unlock()
 	n := c.recent.Swap(0)
-	c.bytes.Add(int64(n & (1<<byteBits - 1)))
-	c.pairs.Add(int64(n >> pairShift & (1<<pairBits - 1)))
-	c.runs.Add(int64(n >> runShift))
+	return c.runs.Add(int64(n >> runShift)), c.pairs.Add(int64(n >> pairShift & (1<<pairBits - 1))),
+		c.bytes.Add(int64(n & (1<<byteBits - 1)))
 }
 
 // partOf returns where HdrHistogram counts v.
@@ -207,8 +210,8 @@ func (c *counter) figures(op string, class string) Op {
 	for i := range c.latency {
 		s.Counts[i] = c.latency[i].Load()
 	}
-	c.total()
-	f := Op{Op: op, Class: class, Count: c.runs.Load(), Pairs: c.pairs.Load(), Bytes: c.bytes.Load()}
+	f := Op{Op: op, Class: class}
+	f.Count, f.Pairs, f.Bytes = c.total()
 	for kind := range c.failed {
 		if n := c.failed[kind].Load(); n > 0 {
 			if f.Failed == nil {

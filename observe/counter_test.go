@@ -3,6 +3,7 @@ package observe
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -113,6 +114,45 @@ func TestCountsAreMovedBeforeTheyOverflow(t *testing.T) {
 	}
 	if f := c.figures("write", ""); f.Count != runs || f.Pairs != pairs || f.Bytes != bytes {
 		t.Errorf("got %d, %d, %d, want %d, %d, %d", f.Count, f.Pairs, f.Bytes, runs, pairs, bytes)
+	}
+}
+
+// TestCountsOnlyGrow has several read while others count: a count that falls is, to Prometheus, a
+// program that began anew.
+func TestCountsOnlyGrow(t *testing.T) {
+	var c counter
+	const each = 300_000
+	var counting, reading sync.WaitGroup
+	done := make(chan struct{})
+	for range 2 {
+		counting.Go(func() {
+			for range each {
+				c.count(&kv.Event{Pairs: 1, Bytes: 10}, 0)
+			}
+		})
+	}
+	for range 4 {
+		reading.Go(func() {
+			for last := int64(0); ; {
+				runs, pairs, bytes := c.total()
+				if runs < last || pairs != runs || bytes != 10*runs {
+					t.Errorf("%d operations, %d pairs, %d bytes, behind %d", runs, pairs, bytes, last)
+					return
+				}
+				last = runs
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	counting.Wait()
+	close(done)
+	reading.Wait()
+	if runs, _, _ := c.total(); runs != 2*each {
+		t.Errorf("%d operations, want %d", runs, 2*each)
 	}
 }
 

@@ -8,14 +8,21 @@ import "C"
 import (
 	"context"
 	"errors"
+	"math"
+	"os"
 	"time"
 	"unsafe"
+
+	"github.com/assaydb/assay/kv"
 )
 
 // Backup copies the database into that of to, which is replaced, while other connections read and
-// write. It copies so many pages at a time, all at once if pages is not positive, and calls
+// write. It copies so many pages at a time, all at once if pages is not positive, which a context
+// does not end, and calls
 // progress, unless that is nil, after each step. When another connection commits meanwhile it
 // begins again. Until it has ended to holds nothing that can be read; an error leaves to as it was.
+// A policy goes with the database; one of to that lets nobody write is an error of kind
+// [kv.Permission].
 func (c *Conn) Backup(ctx context.Context, to *Conn, pages int, progress func(left, total int)) (err error) {
 	if to == c {
 		return c.invalid("back up", "", "a database into itself")
@@ -25,6 +32,13 @@ func (c *Conn) Backup(ctx context.Context, to *Conn, pages int, progress func(le
 			return err
 		}
 		defer conn.leave()
+	}
+	if a, b := c.file(), to.file(); a != "" && b != "" && sameFile(a, b) {
+		return c.invalid("back up", "", "a database into itself")
+	}
+	if to.policy != nil && to.policy.ReadOnly {
+		return &kv.Error{Op: "back up", Engine: engine, Path: to.path, Kind: kv.Permission,
+			Err: errors.New("the policy of the database that would be replaced is that nothing is written")}
 	}
 	name := C.CString("main")
 	defer C.free(unsafe.Pointer(name))
@@ -38,7 +52,7 @@ func (c *Conn) Backup(ctx context.Context, to *Conn, pages int, progress func(le
 		}
 		err = errors.Join(err, c.panicked("back up"), to.panicked("back up"))
 	}()
-	if pages <= 0 {
+	if pages = min(pages, math.MaxInt32); pages <= 0 {
 		pages = -1
 	}
 	for waited := time.Duration(0); ; {
@@ -68,6 +82,12 @@ func (c *Conn) Backup(ctx context.Context, to *Conn, pages int, progress func(le
 			return to.failure(ctx, "back up", rc)
 		}
 	}
+}
+
+func sameFile(a, b string) bool {
+	ai, err := os.Stat(a)
+	bi, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(ai, bi)
 }
 
 // BackupTo copies the database into the file at path, which is created or replaced; see Backup.

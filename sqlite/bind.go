@@ -122,13 +122,21 @@ func (s *Stmt) Type(i int) Type {
 	return Type(s.row[i].kind)
 }
 
-// Int returns column i, from 0, of the current row; a float is cut, anything else is 0.
+// Int returns column i, from 0, of the current row; a float is cut, to the closest integer that
+// there is, anything else is 0.
 func (s *Stmt) Int(i int) int64 {
 	switch s.Type(i) {
 	case Integer:
 		return int64(s.row[i].number)
 	case Float:
-		return int64(math.Float64frombits(uint64(s.row[i].number)))
+		switch f := math.Float64frombits(uint64(s.row[i].number)); {
+		case f >= math.MaxInt64: // which Go leaves to the processor
+			return math.MaxInt64
+		case f <= math.MinInt64:
+			return math.MinInt64
+		default:
+			return int64(f)
+		}
 	}
 	return 0
 }

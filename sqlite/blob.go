@@ -46,6 +46,9 @@ func (c *Conn) OpenBlob(ctx context.Context, schema, table, column string, row i
 		return nil, err
 	}
 	defer c.leave()
+	if mode != ReadBlob && mode != WriteBlob {
+		return nil, c.invalid("open blob", "", "mode %d", mode)
+	}
 	if strings.EqualFold(table, hiddenTable) || strings.ContainsRune(schema+table+column, 0) {
 		return nil, c.invalid("open blob", "", "no such table: %q.%q", schema, table)
 	}

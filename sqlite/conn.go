@@ -27,16 +27,17 @@ import (
 // call that meets another one, or comes from a callback of the same connection, is an error of kind
 // [kv.Busy]. A call after Close is one of kind [kv.Closed].
 type Conn struct {
-	path   string
-	c      *C.assay_conn
-	handle cgo.Handle
-	use    atomic.Int32
-	watch  watch
-	calls  calls
-	traces C.int // what Go wants traced, in the place of hooks
-	ring   *Ring
-	frozen *C.char // the settings that the policy keeps
-	policy *Policy
+	path    string
+	c       *C.assay_conn
+	handle  cgo.Handle
+	use     atomic.Int32
+	watch   watch
+	calls   calls
+	traces  C.int // what Go wants traced, in the place of hooks
+	ring    *Ring
+	frozen  *C.char  // the settings that the policy keeps, for C
+	keeping []string // the same
+	policy  *Policy
 
 	stmts map[*Stmt]struct{}
 	byRun map[unsafe.Pointer]*Stmt // by sqlite3_stmt, for traces
@@ -115,6 +116,10 @@ func (c *Conn) InTx() bool {
 	return C.sqlite3_get_autocommit(c.c.db) == 0
 }
 
+// Closed reports whether the connection cannot be used any more, as it was closed, or a callback
+// ended its goroutine.
+func (c *Conn) Closed() bool { return c.use.Load() >= closed }
+
 // Path returns the path as it was given to Open.
 func (c *Conn) Path() string { return c.path }
 
@@ -138,6 +143,13 @@ func (c *Conn) Exec(ctx context.Context, sql string) error {
 		sql = rest
 	}
 	return nil
+}
+
+// file returns the file of the database within a call, "" for one in memory.
+func (c *Conn) file() string {
+	main := C.CString("main")
+	defer C.free(unsafe.Pointer(main))
+	return C.GoString(C.sqlite3_db_filename(c.c.db, main))
 }
 
 // keep runs a statement that is prepared once.

@@ -36,11 +36,30 @@ void assay_configure(int count) {
 	sqlite3_config(9, count);
 }
 
+// own_files reports whether files are SQLite's affair unless a VFS is named: the one that is used then
+// is the system's. Another one may call Go.
+static int own_files(void) {
+	const struct { // how each begins
+		int version, file_size, most_path;
+		void *next;
+		const char *name;
+	} *vfs = sqlite3_vfs_find(NULL);
+	return vfs != NULL && (strncmp(vfs->name, "unix", 4) == 0 || strncmp(vfs->name, "win32", 5) == 0);
+}
+
+// assay_defend sets whether no SQL can damage the file.
+int assay_defend(assay_conn *c, int on) {
+	enum { defensive = 1010 };
+	return sqlite3_db_config(c->db, defensive, on, NULL);
+}
+
 int assay_open(assay_conn *c, const char *name, int flags, const char *vfs) {
-	enum { defensive = 1010, quoted_in_changes = 1013, quoted_in_schema = 1014 };
+	enum { quoted_in_changes = 1013, quoted_in_schema = 1014 };
 	int rc = sqlite3_open_v2(name, &c->db, flags, vfs);
+	if (!own_files())
+		c->hooks |= hook_files;
 	if (rc == rc_ok && c->defensive)
-		rc = sqlite3_db_config(c->db, defensive, 1, NULL);
+		rc = assay_defend(c, 1);
 	if (rc == rc_ok && c->strict_quotes)
 		rc = sqlite3_db_config(c->db, quoted_in_changes, 0, NULL);
 	if (rc == rc_ok && c->strict_quotes)
@@ -78,15 +97,25 @@ static const char *first_word(const char *text) {
 	}
 }
 
+// is_pragma reports whether a statement is a pragma, by the name of its column and its text.
+static int is_pragma(sqlite3_stmt *stmt, const char *column, const char *like) {
+	const char *name = sqlite3_column_count(stmt) == 1 ? sqlite3_column_name(stmt, 0) : NULL;
+	return name != NULL && strcmp(name, column) == 0 && sqlite3_strlike(like, first_word(sqlite3_sql(stmt)), 0) == 0;
+}
+
 // timeout_of returns what assay_run.timeout is for a statement.
 static int timeout_of(sqlite3_stmt *stmt) {
-	const char *name = sqlite3_column_count(stmt) == 1 ? sqlite3_column_name(stmt, 0) : NULL;
-	if (name == NULL || strcmp(name, "timeout") != 0)
+	if (!is_pragma(stmt, "timeout", "pragma%busy_timeout%"))
 		return 0;
 	const char *text = first_word(sqlite3_sql(stmt));
-	if (sqlite3_strlike("pragma%busy_timeout%", text, 0) != 0)
-		return 0;
 	return 1 + (sqlite3_strlike("%busy_timeout%=%", text, 0) == 0 || sqlite3_strlike("%busy_timeout%(%", text, 0) == 0);
+}
+
+// opens_files reports whether a statement opens files, which a VFS that calls Go may serve: it names
+// one in a URI, as an argument too.
+static int opens_files(sqlite3_stmt *stmt) {
+	const char *text = first_word(sqlite3_sql(stmt));
+	return sqlite3_strlike("attach%", text, 0) == 0 || sqlite3_strlike("vacuum%into%", text, 0) == 0;
 }
 
 // keep_waiting takes over what PRAGMA busy_timeout has set. SQLite: its own wait, which takes the
@@ -96,6 +125,15 @@ static void keep_waiting(assay_conn *c, assay_run *r) {
 		return;
 	c->wait = sqlite3_column_int64(r->stmt, 0);
 	sqlite3_busy_handler(c->db, busy, c);
+}
+
+// keep_checkpoints takes over what PRAGMA wal_autocheckpoint has set, when it was compiled. SQLite: its
+// own hook on the log takes the place of ours.
+static void keep_checkpoints(assay_conn *c) {
+	void *arg = sqlite3_wal_hook(c->db, NULL, NULL);
+	if (arg != c) // that of SQLite's hook is the number, and there is none for 0
+		c->checkpoint = (int)(intptr_t)arg;
+	assay_hook_log(c);
 }
 
 int assay_prepare(assay_conn *c, const char *sql, int length, unsigned int flags, assay_run **run, int *tail) {
@@ -120,6 +158,10 @@ int assay_prepare(assay_conn *c, const char *sql, int length, unsigned int flags
 	r->read_only = sqlite3_stmt_readonly(stmt);
 	r->hides = c->guarded && c->names_schema;
 	r->timeout = timeout_of(stmt);
+	if ((r->autocheckpoint = is_pragma(stmt, "wal_autocheckpoint", "pragma%")))
+		keep_checkpoints(c);
+	if (opens_files(stmt))
+		c->hooks |= hook_files;
 	*run = r;
 	return rc;
 }
@@ -224,7 +266,7 @@ static int64_t copy_row(assay_conn *c, assay_run *r, char *out, int64_t used, in
 		v.kind = sqlite3_column_type(r->stmt, i);
 		switch (v.kind) {
 		case 1:
-			v.number = r->timeout ? c->wait : sqlite3_column_int64(r->stmt, i);
+			v.number = r->timeout ? c->wait : r->autocheckpoint ? c->checkpoint : sqlite3_column_int64(r->stmt, i);
 			break;
 		case 2:
 			f = sqlite3_column_double(r->stmt, i);
@@ -266,6 +308,7 @@ static inline void step(assay_conn *c, assay_run *r, assay_value *args, int n, c
 	o->rc = rc_ok;
 	c->running = r;
 	c->pages = 0;
+	c->names_schema = 0;
 	if (!r->read_only)
 		before = sqlite3_total_changes64(c->db);
 	if (r->active)
@@ -282,6 +325,10 @@ static inline void step(assay_conn *c, assay_run *r, assay_value *args, int n, c
 				int times = sqlite3_stmt_status(r->stmt, 5, 0);
 				o->anew = times != r->anew;
 				r->anew = times;
+				if (o->anew)
+					r->hides = c->guarded && c->names_schema;
+				if (o->anew && r->autocheckpoint)
+					keep_checkpoints(c);
 			}
 			if (rc != rc_row) {
 				o->rc = rc;

@@ -52,6 +52,7 @@ typedef struct assay_run {
 	int active;  // it has been stepped and not reset
 	int pending; // its row has not been copied yet
 	int timeout; // it is PRAGMA busy_timeout: 1 asks, 2 sets
+	int autocheckpoint; // it is PRAGMA wal_autocheckpoint
 	int anew;    // how often SQLite compiled it again
 	int64_t started; // by the monotonic clock, if a callback traces it
 	int64_t began;   // in ticks of the ring's clock, if that does
@@ -77,6 +78,8 @@ void assay_reset(assay_conn *c, assay_run *r);
 void assay_stop(assay_conn *c, int on);
 void assay_beside(assay_conn *c, int more);
 void assay_hooks(assay_conn *c);
+void assay_hook_log(assay_conn *c);
+int assay_defend(assay_conn *c, int on);
 void assay_ended(assay_conn *c, assay_run *r); // tells the ring
 
 // assay_step runs r with args until its rows fill out, or it ends. Its twin is for connections whose

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -96,6 +97,54 @@ func TestABackupIsTakenWhileOthersWrite(t *testing.T) {
 	wantKind(t, c.Backup(t.Context(), c, 1, nil), kv.Invalid)
 }
 
+// TestNumbersBeyondCAreTheLargest has numbers that would be 0 in C: a backup of no pages at a time
+// does not end, a log of 0 pages is not checkpointed.
+func TestNumbersBeyondCAreTheLargest(t *testing.T) {
+	const beyond = 1 << 32
+	c := open(t, filepath.Join(t.TempDir(), "a.db"), &sqlite.Options{Journal: "wal", Checkpoint: beyond})
+	exec(t, c, "CREATE TABLE t (a); INSERT INTO t VALUES (x'01')")
+	if got := text(t, c, "PRAGMA wal_autocheckpoint"); got != "2147483647" {
+		t.Error("checkpoints are made after", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	steps := 0
+	check(t, c.Backup(ctx, open(t, ":memory:", nil), beyond, func(int, int) {
+		if steps++; steps > 10 {
+			cancel()
+		}
+	}))
+	_, err := c.OpenBlob(t.Context(), "main", "t", "a", 1, beyond)
+	wantKind(t, err, kv.Invalid)
+}
+
+// TestABackupIsOfAnotherFile copies a database onto itself by another connection, and by another
+// name of its file.
+func TestABackupIsOfAnotherFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	link := filepath.Join(t.TempDir(), "link.db")
+	c := open(t, path, &sqlite.Options{Wait: -1})
+	exec(t, c, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+	check(t, os.Symlink(path, link))
+	wantKind(t, c.BackupTo(t.Context(), path), kv.Invalid)
+	wantKind(t, c.BackupTo(t.Context(), link), kv.Invalid)
+	wantKind(t, c.Backup(t.Context(), open(t, path, nil), 1, nil), kv.Invalid)
+	check(t, open(t, ":memory:", nil).Backup(t.Context(), open(t, ":memory:", nil), 1, nil))
+	if got := text(t, c, "SELECT a FROM t"); got != "1" {
+		t.Error(got)
+	}
+}
+
+// TestABackupDoesNotReplaceWhatNobodyWrites has a policy say so, of a database that is open.
+func TestABackupDoesNotReplaceWhatNobodyWrites(t *testing.T) {
+	to := open(t, withPolicy(t, func(p *sqlite.Policy) { p.ReadOnly = true }), nil)
+	from := open(t, ":memory:", nil)
+	exec(t, from, "CREATE TABLE other (a)")
+	wantKind(t, from.Backup(t.Context(), to, -1, nil), kv.Permission)
+	if got := text(t, to, "SELECT group_concat(name) FROM (SELECT name FROM pragma_table_list WHERE name IN ('users', 'other'))"); got != "users" {
+		t.Error(got)
+	}
+}
+
 func TestColumnsAreTold(t *testing.T) {
 	c := open(t, ":memory:", nil)
 	exec(t, c, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, name VARCHAR(20) NOT NULL COLLATE NOCASE); CREATE TABLE u (a)")
@@ -180,11 +229,35 @@ func TestADiskThatIsFullIsAnError(t *testing.T) {
 	}
 }
 
-// TestAFileSystemMayCallGo names one by Options and in a URI.
+// TestAFileSystemMayCallGo names one by Options and in a URI, of what is attached too, and has it
+// be the default.
 func TestAFileSystemMayCallGo(t *testing.T) {
 	dir := t.TempDir()
 	check(t, open(t, ":memory:", nil).Close())
 	check(t, govfs.Register())
+	called := func(what string, fn func()) {
+		before := govfs.Calls.Load()
+		if fn(); govfs.Calls.Load() == before {
+			t.Errorf("%s: Go is not called", what)
+		}
+	}
+	attach := open(t, ":memory:", nil)
+	s := prepare(t, attach, " /* by an argument */ ATTACH ?1 AS other")
+	s.BindText(1, "file:"+filepath.Join(dir, "attached.db?vfs=go"))
+	called("ATTACH", func() { check(t, s.Run(t.Context())) })
+	called("what is attached", func() { exec(t, attach, "CREATE TABLE other.t (a); INSERT INTO t VALUES (1)") })
+	into := open(t, ":memory:", nil)
+	exec(t, into, "CREATE TABLE t (a)")
+	s = prepare(t, into, "VACUUM INTO ?1")
+	s.BindText(1, "file:"+filepath.Join(dir, "into.db?vfs=go"))
+	called("VACUUM INTO", func() { check(t, s.Run(t.Context())) })
+	check(t, govfs.AsDefault(func() {
+		called("the default", func() {
+			c := open(t, filepath.Join(dir, "default.db"), nil)
+			exec(t, c, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+			check(t, c.Close())
+		})
+	}))
 	for path, o := range map[string]*sqlite.Options{
 		filepath.Join(dir, "a.db"):                  {VFS: "go"},
 		"file:" + filepath.Join(dir, "b.db?vfs=go"): nil,

@@ -58,7 +58,8 @@ static int wal(void *arg, sqlite3 *db, const char *schema, int pages) {
 		assayWAL(c->handle, (char *)schema, pages);
 	if (c->checkpoint > 0 && pages >= c->checkpoint) {
 		int rc = sqlite3_wal_checkpoint_v2(db, schema, 0, NULL, NULL);
-		c->checkpoint_rc = (rc & 0xff) == 5 || (rc & 0xff) == 6 ? 0 : rc; // busy: the next commit tries again
+		int later = (rc & 0xff) == 5 || (rc & 0xff) == 6 || rc == 9; // busy, interrupted: the next commit tries again
+		c->checkpoint_rc = later ? 0 : rc;
 	}
 	return 0; // the commit is done, whatever became of the checkpoint
 }
@@ -120,16 +121,25 @@ static int guard(assay_conn *c, int action, const char *a, const char *b) {
 	return 0;
 }
 
-// authorize is asked while a statement is compiled; those that SQLite compiles for itself while one
-// runs (VACUUM) are its own affair.
+// authorize is asked while a statement is compiled, also by SQLite again, before a run of it begins.
+// What SQLite compiles for itself while one runs (VACUUM) is its own affair, but for pragmas, which
+// stand behind functions (pragma_table_info).
 static int authorize(void *arg, int action, const char *a, const char *b, const char *schema, const char *trigger) {
 	assay_conn *c = arg;
-	if (!c->preparing)
-		return 0;
+	enum { pragma = 19, ignore = 2 };
+	if (!c->preparing && (c->running == NULL || sqlite3_stmt_busy(c->running->stmt)))
+		return c->guarded && action == pragma && same(b, "sqlite_assay") ? ignore : 0;
 	int rc = c->guarded ? guard(c, action, a, b) : 0;
 	if (rc == 0 && (c->hooks & hook_authorize))
 		rc = assayAuthorize(c->handle, action, (char *)a, (char *)b, (char *)schema, (char *)trigger);
 	return rc;
+}
+
+void assay_hook_log(assay_conn *c) {
+	if ((c->hooks & hook_wal) || c->ring != NULL)
+		sqlite3_wal_hook(c->db, wal, c);
+	else // it sets a hook of its own
+		sqlite3_wal_autocheckpoint(c->db, c->checkpoint);
 }
 
 void assay_hooks(assay_conn *c) {
@@ -139,10 +149,7 @@ void assay_hooks(assay_conn *c) {
 	if (c->ring != NULL)
 		mask |= trace_statement | trace_close;
 	sqlite3_trace_v2(c->db, mask, mask ? trace : NULL, c);
-	if ((c->hooks & hook_wal) || c->ring != NULL)
-		sqlite3_wal_hook(c->db, wal, c);
-	else // it sets a hook of its own
-		sqlite3_wal_autocheckpoint(c->db, c->checkpoint);
+	assay_hook_log(c);
 	sqlite3_commit_hook(c->db, c->hooks & hook_commit ? commit : NULL, c);
 	sqlite3_rollback_hook(c->db, c->hooks & hook_rollback ? rollback : NULL, c);
 	sqlite3_update_hook(c->db, c->hooks & hook_update ? update : NULL, c);

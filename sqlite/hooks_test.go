@@ -136,6 +136,43 @@ func TestCallbacksDecide(t *testing.T) {
 	}
 }
 
+// TestAnAuthorizerIsAskedAgain has it come, and the schema change, behind what was prepared.
+func TestAnAuthorizerIsAskedAgain(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	exec(t, c, "CREATE TABLE t (a); CREATE TABLE log (a); INSERT INTO t VALUES (1)")
+	erase, insert := prepare(t, c, "DELETE FROM t"), prepare(t, c, "INSERT INTO t VALUES (2)")
+	asked := 0
+	check(t, c.OnAuthorize(func(a sqlite.Access) sqlite.Decision {
+		const deleteRow = 9
+		asked++
+		if a.Action == deleteRow && a.A != "sqlite_master" {
+			return sqlite.Deny
+		}
+		return sqlite.Allow
+	}))
+	wantKind(t, erase.Run(t.Context()), kv.Permission)
+	check(t, insert.Run(t.Context()))
+	exec(t, c, "CREATE TRIGGER tr AFTER INSERT ON t BEGIN DELETE FROM log; END")
+	wantKind(t, insert.Run(t.Context()), kv.Permission)
+	exec(t, c, "DROP TRIGGER tr")
+	check(t, insert.Run(t.Context()))
+	if got := text(t, c, "SELECT count(*) FROM t"); got != "3" {
+		t.Error(got)
+	}
+	// What SQLite runs by itself is not asked about.
+	before := asked
+	exec(t, c, "VACUUM")
+	if asked > before+2 {
+		t.Errorf("it was asked %d times about VACUUM", asked-before)
+	}
+	check(t, c.OnAuthorize(func(sqlite.Access) sqlite.Decision { panic("boo") }))
+	if err := insert.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "callback panicked: boo") {
+		t.Error(err)
+	}
+	check(t, c.OnAuthorize(nil))
+	check(t, erase.Run(t.Context()))
+}
+
 func TestARingSeesWhatSQLiteRunsItself(t *testing.T) {
 	ring := sqlite.NewRing(64)
 	defer ring.Close()
@@ -186,6 +223,43 @@ func TestTheLogIsCheckpointedWhileItIsWatched(t *testing.T) {
 				t.Error(s.CheckpointErr, err)
 			}
 		})
+	}
+}
+
+// TestCheckpointsArePragmasToo sets when they come as programs do: SQLite's own hook would take the
+// place of the callback.
+func TestCheckpointsArePragmasToo(t *testing.T) {
+	c := open(t, filepath.Join(t.TempDir(), "a.db"), &sqlite.Options{Journal: "wal", Sync: sqlite.SyncOff, Pragmas: []string{"wal_autocheckpoint = 77"}})
+	calls, most := 0, 0
+	check(t, c.OnWAL(func(_ string, pages int) { calls, most = calls+1, max(most, pages) }))
+	exec(t, c, "CREATE TABLE t (a)")
+	for _, step := range []struct{ pragma, want string }{{"PRAGMA wal_autocheckpoint", "77"}, {"PRAGMA wal_autocheckpoint = 20", "20"},
+		{"pragma Wal_AutoCheckpoint;", "20"}} {
+		if got := text(t, c, step.pragma); got != step.want {
+			t.Errorf("%s: %s, want %s", step.pragma, got, step.want)
+		}
+	}
+	for range 200 {
+		exec(t, c, "INSERT INTO t VALUES (zeroblob(1000))")
+	}
+	if calls != 201 || most > 30 {
+		t.Errorf("%d calls, %d pages", calls, most)
+	}
+	check(t, c.OnWAL(nil))
+	if got := text(t, c, "PRAGMA wal_autocheckpoint"); got != "20" {
+		t.Error("without a callback", got)
+	}
+	check(t, c.OnWAL(func(_ string, pages int) { most = max(most, pages) }))
+	exec(t, c, "PRAGMA wal_autocheckpoint(0)")
+	for range 100 {
+		exec(t, c, "INSERT INTO t VALUES (zeroblob(1000))")
+	}
+	if got := text(t, c, "PRAGMA wal_autocheckpoint"); got != "0" || most < 100 {
+		t.Errorf("it is %s, with %d pages", got, most)
+	}
+	exec(t, c, "CREATE TABLE other (wal_autocheckpoint); INSERT INTO other VALUES (5)")
+	if got := text(t, c, "SELECT wal_autocheckpoint FROM other"); got != "5" {
+		t.Error("a column of that name is", got)
 	}
 }
 

@@ -71,14 +71,16 @@ func (c *Conn) canceled(op string, err error) error {
 	return &kv.Error{Op: op, Engine: engine, Path: c.path, Kind: kv.Canceled, Err: err}
 }
 
-// finish ends the watch of a call.
-func (c *Conn) finish(ctx context.Context) {
-	if w := &c.watch; ctx.Done() != nil && !w.call.CompareAndSwap(running, noCall) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		C.assay_stop(c.c, 0)
-		w.call.Store(noCall)
+// finish ends the watch of a call, and reports whether it was told to end.
+func (c *Conn) finish(ctx context.Context) bool {
+	w := &c.watch
+	if ctx.Done() == nil || w.call.CompareAndSwap(running, noCall) {
+		return false
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	C.assay_stop(c.c, 0)
+	return w.call.Swap(noCall) == told
 }
 
 // end forgets the context.

@@ -21,6 +21,7 @@ type Column struct {
 	NotNull       bool   `json:"not_null,omitempty"`
 	PrimaryKey    bool   `json:"primary_key,omitempty"`
 	AutoIncrement bool   `json:"auto_increment,omitempty"`
+	Default       string `json:"default,omitempty"` // the expression; ColumnsOf and Describe alone tell it
 }
 
 // Column tells how a column of a table was declared. The schema is "main", that of ATTACH, or ""
@@ -65,7 +66,12 @@ func (c *Conn) Tables(ctx context.Context, schema string) ([]string, error) {
 // ColumnsOf returns the columns of a table, those that are generated too, in the order in which
 // they were declared.
 func (c *Conn) ColumnsOf(ctx context.Context, schema, table string) ([]Column, error) {
-	names, err := c.list(ctx, "SELECT name FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid", schema, table)
+	const query = " FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid"
+	names, err := c.list(ctx, "SELECT name"+query, schema, table)
+	if err != nil {
+		return nil, err
+	}
+	defaults, err := c.list(ctx, "SELECT coalesce(dflt_value, '')"+query, schema, table)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +79,9 @@ func (c *Conn) ColumnsOf(ctx context.Context, schema, table string) ([]Column, e
 	for i, name := range names {
 		if columns[i], err = c.Column(schema, table, name); err != nil {
 			return nil, err
+		}
+		if i < len(defaults) {
+			columns[i].Default = defaults[i]
 		}
 	}
 	return columns, nil

@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/cgo"
 	"strings"
 	"sync"
@@ -133,6 +134,9 @@ func open(ctx context.Context, path string, o *Options, guarded bool) (*Conn, er
 	if err := c.check(o); err != nil {
 		return nil, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, c.canceled("open", err) // before a file is made
+	}
 	configure()
 	c.c = (*C.assay_conn)(C.calloc(1, C.sizeof_assay_conn))
 	c.handle = cgo.NewHandle(c)
@@ -145,7 +149,7 @@ func open(ctx context.Context, path string, o *Options, guarded bool) (*Conn, er
 	if o.VFS != "" || strings.Contains(c.path, "vfs=") {
 		c.c.hooks = hookFiles
 	}
-	c.c.checkpoint = C.int(max(o.Checkpoint, 0))
+	c.c.checkpoint = C.int(min(max(o.Checkpoint, 0), math.MaxInt32))
 	if o.Checkpoint == 0 {
 		c.c.checkpoint = 1000
 	}
@@ -206,12 +210,14 @@ func (c *Conn) connect(o *Options) error {
 	return err
 }
 
-// configure reads the policy, if there is one, and makes the settings of o that it leaves free.
+// configure enforces the policy, if there is one, and makes the settings of o that it leaves free.
 func (c *Conn) configure(ctx context.Context, o *Options, guarded bool) error {
-	var p *Policy
 	if guarded {
-		var err error
-		if p, err = c.readPolicy(ctx); err != nil {
+		p, unknown, err := c.readPolicy(ctx)
+		if err == nil && p != nil {
+			err = c.enforce(ctx, p, unknown)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -220,19 +226,15 @@ func (c *Conn) configure(ctx context.Context, o *Options, guarded bool) error {
 		set = append(set, "foreign_keys = on")
 	}
 	for _, text := range append(set, o.Pragmas...) {
-		if err := c.Exec(ctx, "PRAGMA "+text); err != nil {
+		err := c.Exec(ctx, "PRAGMA "+text)
+		if err != nil && (c.policy == nil || CodeOf(err) != Unauthorized) { // the policy's value holds
 			return err
 		}
 	}
-	if o.Journal != "" && o.Mode != ReadOnlyMode {
-		if err := c.setJournal(ctx, o.Journal); err != nil {
-			return err
-		}
-	}
-	if p == nil {
+	if o.Journal == "" || o.Mode == ReadOnlyMode || c.keeps("journal_mode") {
 		return nil
 	}
-	return c.enforce(ctx, p)
+	return c.setJournal(ctx, o.Journal)
 }
 
 // setJournal sets the journal mode. SQLite: a mode that the file cannot have (WAL in memory) leaves

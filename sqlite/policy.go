@@ -32,7 +32,7 @@ type Policy struct {
 	Journal       string           `json:"journal,omitempty"`        // the journal mode: "wal" or "delete"; "": any
 	Sync          string           `json:"sync,omitempty"`           // a Level's name, instead of Options.Sync; "": any
 	MaxBytes      int64            `json:"max_bytes,omitempty"`      // of the database, without its log; 0: any
-	ReadOnly      bool             `json:"read_only,omitempty"`      // nothing is written but by SetPolicy
+	ReadOnly      bool             `json:"read_only,omitempty"`      // nothing is written but by SetPolicy; the journal mode stays
 	Trace         bool             `json:"trace,omitempty"`          // connections that have no ring get one: Conn.Ring
 }
 
@@ -63,9 +63,6 @@ func (c *Conn) SetPolicy(ctx context.Context, p *Policy) error {
 	if err := c.checkPolicy(p); err != nil {
 		return err
 	}
-	if err := c.violations(ctx, p, true); err != nil {
-		return err
-	}
 	return c.unguarded(func() error {
 		set := []string{"writable_schema = on"}
 		if c.policy != nil && c.policy.ReadOnly {
@@ -78,28 +75,38 @@ func (c *Conn) SetPolicy(ctx context.Context, p *Policy) error {
 				return err
 			}
 		}
-		return c.Update(ctx, func() error { return c.writePolicy(ctx, p) })
+		return c.Update(ctx, func() error {
+			if err := c.violations(ctx, p, nil, true); err != nil {
+				return err
+			}
+			return c.writePolicy(ctx, p)
+		})
 	})
 }
 
-// unguarded runs fn with the policy's table in sight.
+// unguarded runs fn with the policy's table in sight, and one that can be made: SQLite's defensive
+// mode refuses such a name.
 func (c *Conn) unguarded(fn func() error) error {
-	set := func(to C.int) (was C.int, err error) {
+	set := func(guarded, defensive C.int) error {
 		if err := c.enter("policy"); err != nil {
-			return 0, err
+			return err
 		}
 		defer c.leave()
-		was, c.c.guarded = c.c.guarded, to
+		c.c.guarded = guarded
 		C.assay_hooks(c.c)
-		return was, nil
+		if c.c.defensive != 0 {
+			if rc := C.assay_defend(c.c, defensive); rc != rcOK {
+				return c.failure(context.Background(), "policy", rc)
+			}
+		}
+		return nil
 	}
-	was, err := set(0)
-	if err != nil {
+	was := truth(c.policy != nil)
+	if err := set(0, 0); err != nil {
 		return err
 	}
-	err = fn()
-	_, again := set(was)
-	return errors.Join(err, again)
+	err := fn()
+	return errors.Join(err, set(was, 1))
 }
 
 func (c *Conn) writePolicy(ctx context.Context, p *Policy) error {
@@ -131,44 +138,54 @@ func (c *Conn) writePolicy(ctx context.Context, p *Policy) error {
 	return nil
 }
 
-// readPolicy returns the policy of the database, or nil.
-func (c *Conn) readPolicy(ctx context.Context) (*Policy, error) {
+// readPolicy returns the policy of the database, or nil, and what it asks for that this driver does
+// not know. Any program may have written it: what SetPolicy would not take is not a policy.
+func (c *Conn) readPolicy(ctx context.Context) (p *Policy, unknown []string, err error) {
 	there, err := c.hasPolicy(ctx)
 	if err != nil || !there {
-		return nil, err
+		return nil, nil, err
 	}
 	s, err := c.Prepare(ctx, "SELECT name, value FROM "+hiddenTable)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.Close()
-	rows, unknown := map[string]json.RawMessage{}, []string(nil)
+	rows := map[string]json.RawMessage{}
 	for {
 		ok, err := s.Next(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !ok {
 			break
 		}
-		if name := s.Text(0); slices.Contains(policyFields, name) {
-			rows[name] = s.Append(nil, 1)
-		} else {
+		switch name, value := s.Text(0), s.Text(1); {
+		case !slices.Contains(policyFields, name):
 			unknown = append(unknown, fmt.Sprintf("it asks for %q, which this driver (%d) does not know", name, DriverVersion))
+		case s.Type(1) != Text || value == "null":
+			return nil, nil, c.noPolicy(fmt.Errorf("%s has no value", name))
+		default:
+			rows[name] = json.RawMessage(value)
 		}
 	}
-	if unknown != nil {
-		return nil, c.broken(unknown)
-	}
 	fields, err := json.Marshal(rows)
-	p := &Policy{}
+	p = &Policy{}
 	if err == nil {
 		err = json.Unmarshal(fields, p)
 	}
-	if err != nil {
-		return nil, &kv.Error{Op: "open", Engine: engine, Path: c.path, Kind: kv.Corrupt, Err: fmt.Errorf("policy: %w", err)}
+	if err == nil && unknown == nil && p.LeastDriver <= DriverVersion {
+		err = c.checkPolicy(p)
 	}
-	return p, nil
+	if err != nil {
+		return nil, nil, c.noPolicy(err)
+	}
+	return p, unknown, nil
+}
+
+// noPolicy is the error of a policy that cannot be one.
+func (c *Conn) noPolicy(err error) error {
+	return &kv.Error{Op: "open", Engine: engine, Path: c.path, Kind: kv.Corrupt, Err: fmt.Errorf("the database's policy: %v", err),
+		Hint: "another program wrote it: mend the table " + hiddenTable + " by a program of SQLite that does not know the policy"}
 }
 
 // hasPolicy reports whether the table is there; it reads the schema, and so waits for locks.
@@ -195,14 +212,11 @@ func (c *Conn) hasPolicy(ctx context.Context) (bool, error) {
 }
 
 // enforce holds the database against its policy, and makes the settings that p asks for, for good.
-func (c *Conn) enforce(ctx context.Context, p *Policy) error {
-	if err := c.violations(ctx, p, false); err != nil {
+func (c *Conn) enforce(ctx context.Context, p *Policy, unknown []string) error {
+	if err := c.violations(ctx, p, unknown, false); err != nil {
 		return err
 	}
 	kept, err := c.settle(ctx, p)
-	if err == nil {
-		err = c.Exec(ctx, "PRAGMA writable_schema = off") // Options.Pragmas may have set it: the policy could be removed
-	}
 	if err != nil {
 		return err
 	}
@@ -218,12 +232,15 @@ func (c *Conn) enforce(ctx context.Context, p *Policy) error {
 		return err
 	}
 	defer c.leave()
-	c.policy = p
-	c.frozen = C.CString("," + strings.Join(append(kept, "writable_schema"), ",") + ",")
+	c.policy, c.keeping = p, append(kept, "writable_schema") // by which the policy could be removed
+	c.frozen = C.CString("," + strings.Join(c.keeping, ",") + ",")
 	c.c.kept, c.c.guarded = c.frozen, 1
 	C.assay_hooks(c.c)
 	return nil
 }
+
+// keeps reports whether the policy keeps a setting.
+func (c *Conn) keeps(name string) bool { return slices.Contains(c.keeping, name) }
 
 // settle makes the settings of p and returns their names.
 func (c *Conn) settle(ctx context.Context, p *Policy) (kept []string, err error) {
@@ -257,6 +274,7 @@ func (c *Conn) settle(ctx context.Context, p *Policy) (kept []string, err error)
 	}
 	if p.ReadOnly {
 		set("query_only", "on")
+		kept = append(kept, "journal_mode") // which is written in the file
 	}
 	return kept, err
 }

@@ -18,6 +18,7 @@ import (
 type Table struct {
 	Columns    []Column     `json:"columns"`              // in the order of the table
 	Unique     [][]string   `json:"unique,omitempty"`     // columns of each UNIQUE constraint and unique index, sorted as texts
+	Checks     []string     `json:"checks,omitempty"`     // expressions of the CHECK constraints, sorted, their words a space apart
 	References []ForeignKey `json:"references,omitempty"` // sorted as texts
 	Strict     bool         `json:"strict,omitempty"`
 }
@@ -48,6 +49,9 @@ func (c *Conn) Describe(ctx context.Context) (map[string]Table, error) {
 			t.Unique, err = c.uniques(ctx, name)
 		}
 		if err == nil {
+			t.Checks, err = c.checks(ctx, name)
+		}
+		if err == nil {
 			t.References, err = c.references(ctx, name)
 		}
 		if err != nil {
@@ -68,6 +72,14 @@ func (c *Conn) uniques(ctx context.Context, table string) (all [][]string, err e
 		all = append(all, columns)
 	}
 	slices.SortFunc(all, slices.Compare)
+	return all, err
+}
+
+func (c *Conn) checks(ctx context.Context, table string) (all []string, err error) {
+	created, err := c.list(ctx, "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?1", table)
+	for _, text := range created {
+		all = append(all, checksOf(text)...)
+	}
 	return all, err
 }
 
@@ -123,10 +135,9 @@ func (c *Conn) broken(list []string) error {
 		Hint: "mend what is listed by a program of SQLite that does not know the policy, or use the version of your program that fits"}
 }
 
-// violations returns the error that lists all that breaks p. What settings mend is no violation,
-// unless the database cannot take them.
-func (c *Conn) violations(ctx context.Context, p *Policy, setting bool) error {
-	var list []string
+// violations returns the error that lists all that breaks p, behind what is in list. What settings
+// mend is no violation, unless the database cannot take them.
+func (c *Conn) violations(ctx context.Context, p *Policy, list []string, setting bool) error {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if p.LeastDriver > DriverVersion {
 		add("it asks for driver %d, this is %d", p.LeastDriver, DriverVersion)
@@ -211,6 +222,9 @@ func compareTables(p *Policy, got map[string]Table) (list []string) {
 		if len(want.Unique)+len(is.Unique) > 0 && !reflect.DeepEqual(want.Unique, is.Unique) {
 			add("unique in table %s are the columns %v, declared are %v", name, is.Unique, want.Unique)
 		}
+		if !slices.Equal(want.Checks, is.Checks) {
+			add("the CHECK constraints of table %s are %q, declared are %q", name, is.Checks, want.Checks)
+		}
 		if len(want.References)+len(is.References) > 0 && !reflect.DeepEqual(want.References, is.References) {
 			add("the foreign keys of table %s are %v, declared are %v", name, is.References, want.References)
 		}
@@ -232,10 +246,17 @@ func (c Column) String() string {
 	if c.Collation != "" && c.Collation != "BINARY" {
 		words = append(words, "COLLATE "+c.Collation)
 	}
+	if c.Default != "" {
+		words = append(words, "DEFAULT "+c.Default)
+	}
 	return strings.Join(words, " ")
 }
 
-// inMemory reports whether there is no file.
+// inMemory reports whether there is no file that others could open.
 func (c *Conn) inMemory() bool {
-	return c.path == "" || strings.HasPrefix(c.path, ":memory:") || strings.Contains(c.path, "mode=memory")
+	if c.enter("policy") != nil {
+		return false
+	}
+	defer c.leave()
+	return c.file() == ""
 }

@@ -6,8 +6,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/assaydb/assay/kv"
@@ -86,6 +89,12 @@ func TestThePolicysTableIsNotSeen(t *testing.T) {
 			t.Errorf("%s: no error", query)
 		}
 	}
+	for _, query := range []string{"PRAGMA table_xinfo(sqlite_assay)", "SELECT name FROM pragma_table_info('sqlite_assay')",
+		"SELECT name FROM pragma_table_xinfo('SQLite_Assay', 'main')"} {
+		if got := text(t, c, query); got != "" {
+			t.Errorf("%s:\n%s", query, got)
+		}
+	}
 	if _, err := c.Column("main", "sqlite_assay", "name"); !errors.Is(err, kv.NotFound) {
 		t.Error(err)
 	}
@@ -147,12 +156,15 @@ func TestASettingThatCannotBeMadeIsListed(t *testing.T) {
 func TestAPolicyOfANewerDriverIsRefused(t *testing.T) {
 	path := withPolicy(t, nil)
 	other := plain(t, path)
-	check(t, other.Exec(t.Context(), "INSERT INTO sqlite_assay VALUES ('moon_phase', '\"full\"')"))
+	check(t, other.Exec(t.Context(), `INSERT INTO sqlite_assay VALUES ('moon_phase', '"full"'); PRAGMA user_version = 4;
+		UPDATE sqlite_assay SET value = '"a mode of later"' WHERE name = 'journal'`))
 	check(t, other.Close())
 	_, err := sqlite.Open(t.Context(), path, nil)
 	wantKind(t, err, kv.Conflict)
-	if err == nil || !strings.Contains(err.Error(), `"moon_phase"`) {
-		t.Error(err)
+	for _, want := range []string{`it asks for "moon_phase"`, "the schema has version 4, not 3"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in\n%v", want, err)
+		}
 	}
 }
 
@@ -193,4 +205,172 @@ type plainDB struct{ *sql.DB }
 func (p *plainDB) Exec(ctx context.Context, text string) error {
 	_, err := p.ExecContext(ctx, text)
 	return err
+}
+
+// TestAPolicyOfAnotherProgramIsDoubted has another program write what SetPolicy would refuse: it
+// stands in settings that the package makes by SQL.
+func TestAPolicyOfAnotherProgramIsDoubted(t *testing.T) {
+	for what, change := range map[string]string{
+		"SQL in it":         `UPDATE sqlite_assay SET value = '"off; CREATE TABLE made (a)"' WHERE name = 'sync'`,
+		"an unknown mode":   `UPDATE sqlite_assay SET value = '"off"' WHERE name = 'journal'`,
+		"a negative number": `UPDATE sqlite_assay SET value = '-1' WHERE name = 'max_bytes'`,
+		"no value":          `UPDATE sqlite_assay SET value = 'null' WHERE name = 'strict'`,
+		"no JSON":           `UPDATE sqlite_assay SET value = 'tru' WHERE name = 'strict'`,
+		"another type":      `UPDATE sqlite_assay SET value = '"yes"' WHERE name = 'strict'`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			path := withPolicy(t, nil)
+			other := plain(t, path)
+			check(t, other.Exec(t.Context(), change))
+			_, err := sqlite.Open(t.Context(), path, nil)
+			wantKind(t, err, kv.Corrupt)
+			var made int
+			check(t, other.QueryRow("SELECT count(*) FROM sqlite_schema WHERE name = 'made'").Scan(&made))
+			if made != 0 {
+				t.Error("the policy's SQL has run")
+			}
+		})
+	}
+}
+
+// TestOptionsComeBehindThePolicy opens with settings that contradict it, some of which would write:
+// beside a connection that has the log open, another journal mode cannot be set.
+func TestOptionsComeBehindThePolicy(t *testing.T) {
+	path := withPolicy(t, nil)
+	first := open(t, path, nil)
+	exec(t, first, "INSERT INTO users VALUES (1, 'a')")
+	c := open(t, path, &sqlite.Options{Wait: -1, Journal: "delete", Sync: sqlite.SyncOff,
+		Pragmas: []string{"foreign_keys = off", "page_size = 65536", "cache_size = 77"}})
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "3", "foreign_keys": "1", "cache_size": "77"} {
+		if got := text(t, c, "PRAGMA "+pragma); got != want {
+			t.Errorf("%s is %s, want %s", pragma, got, want)
+		}
+	}
+
+	path = withPolicy(t, func(p *sqlite.Policy) { p.ReadOnly, p.Journal = true, "" })
+	before := text(t, open(t, path, nil), "PRAGMA journal_mode")
+	_, err := sqlite.Open(t.Context(), path, &sqlite.Options{Pragmas: []string{"query_only = off", "user_version = 9"}})
+	wantKind(t, err, kv.NotWritable)
+	c = open(t, path, &sqlite.Options{Journal: "wal"})
+	wantKind(t, c.Exec(t.Context(), "PRAGMA journal_mode = wal"), kv.Permission)
+	if got := text(t, c, "PRAGMA journal_mode; "); got != before {
+		t.Errorf("the journal mode was %s and is %s, though nothing is to be written", before, got)
+	}
+	if got := text(t, c, "PRAGMA user_version"); got != "3" {
+		t.Errorf("the version is %s", got)
+	}
+}
+
+// TestPagesDoNotGrowAroundThePolicy has VACUUM make larger pages, of which as many are allowed.
+func TestPagesDoNotGrowAroundThePolicy(t *testing.T) {
+	path := withPolicy(t, func(p *sqlite.Policy) { p.Journal = "delete" })
+	c := open(t, path, &sqlite.Options{Pragmas: []string{"page_size = 65536"}})
+	exec(t, c, "VACUUM")
+	if got := text(t, c, "PRAGMA page_size"); got != "4096" {
+		t.Errorf("pages have %s bytes", got)
+	}
+}
+
+// TestWhatSQLiteCompilesAgainIsGuarded has a statement change its meaning after it was prepared, by
+// a trigger and by a view.
+func TestWhatSQLiteCompilesAgainIsGuarded(t *testing.T) {
+	c := open(t, withPolicy(t, nil), nil)
+	exec(t, c, "CREATE TABLE t (a INTEGER) STRICT; CREATE VIEW v AS SELECT 'x' AS name; CREATE VIEW w AS SELECT 'x' AS name")
+	insert, read := prepare(t, c, "INSERT INTO t VALUES (1)"), prepare(t, c, "SELECT name FROM v")
+	listing := prepare(t, c, "SELECT name FROM w")
+	for _, s := range []*sqlite.Stmt{insert, read, listing} {
+		check(t, s.Run(t.Context()))
+	}
+	exec(t, c, `CREATE TRIGGER tr AFTER INSERT ON t BEGIN DELETE FROM sqlite_assay; END;
+		DROP VIEW v; CREATE VIEW v AS SELECT name FROM sqlite_assay; DROP VIEW w; CREATE VIEW w AS SELECT name FROM sqlite_schema`)
+	wantKind(t, insert.Run(t.Context()), kv.Permission)
+	if ok, err := read.Next(t.Context()); ok || !errors.Is(err, kv.Permission) {
+		t.Errorf("the policy's table is read: %q, %v", read.Text(0), err)
+	}
+	for {
+		ok, err := listing.Next(t.Context())
+		check(t, err)
+		if !ok {
+			break
+		}
+		if listing.Text(0) == "sqlite_assay" {
+			t.Error("the policy's table is seen")
+		}
+	}
+	if p := open(t, c.Path(), nil).Policy(); p == nil || p.SchemaVersion != 3 {
+		t.Errorf("the policy is %+v now", p)
+	}
+}
+
+// TestChecksAndDefaultsAreDeclared has another program change each of them.
+func TestChecksAndDefaultsAreDeclared(t *testing.T) {
+	const table = `CREATE TABLE "odd (" (a INTEGER DEFAULT 7 CHECK (a > 0 AND a <> ')'), -- CHECK (not this)
+		b TEXT DEFAULT ('CHECK (' || 'nor this'), [check] TEXT CHECK([check]  IN ('it''s', '(')), CONSTRAINT c CHECK ((a)+1 < 9)/* end */)`
+	path := filepath.Join(t.TempDir(), "a.db")
+	c := open(t, path, nil)
+	exec(t, c, table)
+	tables, err := c.Describe(t.Context())
+	check(t, err)
+	want := []string{"( a ) + 1 < 9", "[check] IN ( 'it''s' , '(' )", "a > 0 AND a <> ')'"}
+	if got := tables["odd ("]; !slices.Equal(got.Checks, want) || got.Columns[0].Default != "7" ||
+		got.Columns[1].Default != "'CHECK (' || 'nor this'" || got.Columns[2].Default != "" {
+		t.Errorf("%q in %+v", got.Checks, got)
+	}
+	check(t, c.SetPolicy(t.Context(), &sqlite.Policy{Tables: tables}))
+	check(t, c.Close())
+	check(t, open(t, path, nil).Close())
+	for change, complaint := range map[string]string{
+		strings.Replace(table, "< 9", "< 10", 1):            "the CHECK constraints of table odd ( are",
+		strings.Replace(table, "DEFAULT 7", "DEFAULT 8", 1): "is a INTEGER DEFAULT 8, declared is a INTEGER DEFAULT 7",
+	} {
+		check(t, plain(t, path).Exec(t.Context(), `DROP TABLE "odd ("; `+change))
+		_, err := sqlite.Open(t.Context(), path, nil)
+		wantKind(t, err, kv.Conflict)
+		if err == nil || !strings.Contains(err.Error(), complaint) {
+			t.Errorf("%q is not in\n%v", complaint, err)
+		}
+	}
+	check(t, plain(t, path).Exec(t.Context(), `DROP TABLE "odd ("; `+strings.ReplaceAll(table, "  ", " ")))
+	check(t, open(t, path, nil).Close())
+}
+
+// TestADefensiveConnectionSetsPolicies has SQLite's defensive mode, which refuses to make such a
+// table.
+func TestADefensiveConnectionSetsPolicies(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	c := open(t, path, &sqlite.Options{Defensive: true})
+	exec(t, c, "CREATE TABLE t (a)")
+	for _, version := range []int{0, 1} {
+		exec(t, c, fmt.Sprint("PRAGMA user_version = ", version))
+		check(t, c.SetPolicy(t.Context(), &sqlite.Policy{SchemaVersion: version}))
+		if c.Exec(t.Context(), "PRAGMA writable_schema = on; DELETE FROM sqlite_schema WHERE name = 't'") == nil {
+			t.Error("it is defensive no more")
+		}
+	}
+	if p := open(t, path, nil).Policy(); p == nil || p.SchemaVersion != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestTwoSetPoliciesAtOnce has several connections do so: one policy is there at the end, whole.
+func TestTwoSetPoliciesAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	exec(t, open(t, path, &sqlite.Options{Journal: "wal", Sync: sqlite.SyncOff}), "CREATE TABLE t (a)")
+	var all sync.WaitGroup
+	for i := range 4 {
+		c := open(t, path, &sqlite.Options{Sync: sqlite.SyncOff})
+		all.Go(func() {
+			for range 20 {
+				p := &sqlite.Policy{MaxBytes: int64(i+1) << 20, LeastDriver: i % 2}
+				if err := c.SetPolicy(t.Context(), p); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	p := open(t, path, nil).Policy()
+	if p == nil || p.MaxBytes == 0 || p.LeastDriver != int(p.MaxBytes>>20-1)%2 {
+		t.Errorf("%+v", p)
+	}
 }

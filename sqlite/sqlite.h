@@ -18,6 +18,7 @@ int sqlite3_threadsafe(void);
 const char *sqlite3_libversion(void);
 int sqlite3_strlike(const char *pattern, const char *text, unsigned int escape);
 int sqlite3_sleep(int ms);
+void *sqlite3_vfs_find(const char *name);
 
 int sqlite3_open_v2(const char *name, sqlite3 **db, int flags, const char *vfs);
 int sqlite3_close_v2(sqlite3 *db);
@@ -30,6 +31,7 @@ const char *sqlite3_errmsg(sqlite3 *db);
 const char *sqlite3_errstr(int rc);
 int sqlite3_get_autocommit(sqlite3 *db);
 int sqlite3_db_readonly(sqlite3 *db, const char *name);
+const char *sqlite3_db_filename(sqlite3 *db, const char *name);
 void sqlite3_interrupt(sqlite3 *db);
 int64_t sqlite3_changes64(sqlite3 *db);
 int64_t sqlite3_total_changes64(sqlite3 *db);
@@ -48,6 +50,7 @@ int sqlite3_step(sqlite3_stmt *stmt);
 int sqlite3_reset(sqlite3_stmt *stmt);
 int sqlite3_finalize(sqlite3_stmt *stmt);
 int sqlite3_stmt_readonly(sqlite3_stmt *stmt);
+int sqlite3_stmt_busy(sqlite3_stmt *stmt);
 int sqlite3_stmt_status(sqlite3_stmt *stmt, int op, int reset);
 const char *sqlite3_sql(sqlite3_stmt *stmt);
 

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,92 @@ func TestValuesComeBackAsTheyWere(t *testing.T) {
 	}
 	if in.LastID() != 4 || in.Changes() != 1 {
 		t.Error(in.LastID(), in.Changes())
+	}
+}
+
+// TestAnInterruptThatComesLateEndsNothingElse has contexts end when SQLite has a row already, or
+// the end: what runs next, with a context of its own, does not end.
+func TestAnInterruptThatComesLateEndsNothingElse(t *testing.T) {
+	c := open(t, filepath.Join(t.TempDir(), "a.db"), &sqlite.Options{Journal: "wal", Sync: sqlite.SyncOff, Checkpoint: -1})
+	exec(t, c, "CREATE TABLE t (a)")
+	rows, insert := prepare(t, c, "SELECT 1 UNION ALL SELECT 2"), prepare(t, c, "INSERT INTO t VALUES (1)")
+	rows.ReadAhead(1)
+	cancel := func() {}
+	check(t, c.OnTrace(sqlite.TraceRow|sqlite.TraceProfile, func(sqlite.Event) {
+		cancel()
+		for range 100 { // who is told by the context has the time to tell SQLite
+			runtime.Gosched()
+		}
+	}))
+	for range 100 {
+		var ctx context.Context
+		ctx, cancel = context.WithCancel(t.Context())
+		_, err := rows.Next(ctx)
+		cancel = func() {}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		check(t, c.Update(t.Context(), func() error { return insert.Run(t.Context()) }))
+		check(t, rows.Reset())
+
+		ctx, cancel = context.WithCancel(t.Context())
+		if err := insert.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		cancel = func() {}
+		_, _, err = c.Checkpoint(t.Context(), sqlite.Passive)
+		check(t, err)
+	}
+}
+
+// TestAFloatIsCutToAnInteger holds Int to what SQLite makes of a float, on every processor.
+func TestAFloatIsCutToAnInteger(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	for value, want := range map[string]int64{"2.9": 2, "-2.9": -2, "1e300": math.MaxInt64, "-1e300": math.MinInt64, "9e999": math.MaxInt64,
+		"-9e999": math.MinInt64, "9223372036854775807.0": math.MaxInt64, "9223372036854774784.0": 9223372036854774784} {
+		s := prepare(t, c, "SELECT "+value)
+		if next(t, s); s.Int(0) != want || s.Type(0) != sqlite.Float {
+			t.Errorf("%s is %d, want %d", value, s.Int(0), want)
+		}
+		check(t, s.Close())
+	}
+}
+
+// TestTextsNeedNotBeUTF8 has what no decoder takes come back as it was.
+func TestTextsNeedNotBeUTF8(t *testing.T) {
+	c := open(t, ":memory:", nil)
+	s := prepare(t, c, "SELECT ?1, typeof(?1), length(CAST(?1 AS BLOB))")
+	const odd = "a\xff\xfe\x00\xed\xa0\x80z"
+	s.BindText(1, odd)
+	if next(t, s); s.Text(0) != odd || s.Text(1) != "text" || s.Int(2) != int64(len(odd)) {
+		t.Errorf("%q, %s, %d", s.Text(0), s.Text(1), s.Int(2))
+	}
+}
+
+// TestAContextThatHasEndedDoesNothing makes no file and runs nothing.
+func TestAContextThatHasEndedDoesNothing(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	_, err := sqlite.Open(ended, path, nil)
+	wantKind(t, err, kv.Canceled)
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a file was made:", err)
+	}
+	c := open(t, path, nil)
+	exec(t, c, "CREATE TABLE t (a)")
+	s := prepare(t, c, "INSERT INTO t VALUES (1)")
+	to := open(t, ":memory:", nil)
+	never := func() error { t.Error("it runs"); return nil }
+	for what, err := range map[string]error{"run": s.Run(ended), "exec": c.Exec(ended, "INSERT INTO t VALUES (2)"),
+		"begin": c.Begin(ended, sqlite.Immediate), "update": c.Update(ended, never), "view": c.View(ended, never), "save": c.Save(ended, never),
+		"back up": c.Backup(ended, to, 1, nil), "policy": c.SetPolicy(ended, nil)} {
+		if !errors.Is(err, kv.Canceled) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if got := text(t, c, "SELECT count(*) FROM t"); got != "0" || c.InTx() {
+		t.Error(got, c.InTx())
 	}
 }
 

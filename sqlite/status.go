@@ -108,6 +108,9 @@ func (c *Conn) Checkpoint(ctx context.Context, mode CheckpointMode) (log, copied
 	defer c.finish(ctx)
 	var l, n C.int
 	rc := C.sqlite3_wal_checkpoint_v2(c.c.db, nil, C.int(mode), &l, &n)
+	if Code(rc) == Interrupted && ctx.Err() == nil { // by one that came too late for a statement before
+		rc = C.sqlite3_wal_checkpoint_v2(c.c.db, nil, C.int(mode), &l, &n)
+	}
 	if rc != rcOK {
 		return int(l), int(n), c.failure(ctx, "checkpoint", rc)
 	}

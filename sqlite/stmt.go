@@ -254,7 +254,9 @@ func (s *Stmt) cross(ctx context.Context, op string, most C.int) error {
 	}
 	if err == nil {
 		err = s.step(ctx, op, most)
-		c.finish(ctx)
+		if c.finish(ctx) && err == nil && s.active {
+			err = s.abandon(ctx, op)
+		}
 		if s.role != plainRole {
 			c.turn(s.role, err)
 		}
@@ -267,6 +269,23 @@ func (s *Stmt) cross(ctx context.Context, op string, most C.int) error {
 		s.data, s.bound = s.data[:0], false
 	}
 	c.leave()
+	return err
+}
+
+// abandon ends a run that has rows left and was told to end when it had some already. SQLite: an
+// interrupt that comes so late ends whatever runs next, as long as this run is there.
+func (s *Stmt) abandon(ctx context.Context, op string) error {
+	var err error
+	if s.run.read_only == 0 {
+		err = s.step(ctx, op, -1) // it is rolled back, if it was interrupted
+	} else {
+		C.assay_reset(s.c.c, s.run)
+		err = s.c.panicked(op)
+	}
+	s.active, s.row, s.left = false, nil, 0
+	if err == nil {
+		err = s.c.canceled(op, ctx.Err())
+	}
 	return err
 }
 

@@ -33,7 +33,7 @@ func TestBothBuildsOfTheQueuePublication(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	cmd := exec.Command(plain, "run", "--like-published", "queue", "--with-race", race, "--budget", "80s", "--out", out)
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+dir)
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "cache")) // dir/assay is the binary
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)

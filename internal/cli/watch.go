@@ -32,7 +32,7 @@ long they take, waits for the turn and for locks, transactions that last, slow o
 the engine's syncs, flushes of the disk (Linux), and commits of other processes.
 
 TARGET is a socket or URL at which the program serves an observe.Observer, or a store, by its path or URL. Beside a
-store lies the socket if the program called Listen(""). A store that no program serves is watched from outside: its
+store lies the socket if the program called Listen(""). While no program serves a store it is watched from outside: its
 size and log, when its files change, and which processes have locks of it (Linux). The store is not opened, and
 nothing is changed.
 
@@ -107,22 +107,28 @@ func watched(ctx context.Context, target string) (look func(context.Context) (gl
 			}
 		}
 	}
-	if socket := observe.SocketOf(path); isSocket(socket) {
-		switch _, err := observe.Fetch(ctx, socket); {
-		case err == nil:
-			return program(socket), nil
-		case ctx.Err() != nil || kv.KindOf(err) == kv.Busy:
-			return nil, err // somebody is there, who knows more than can be seen from outside
-		}
+	first, err := lookAt(ctx, path)
+	if err != nil {
+		return nil, err
 	}
-	if _, err := os.Stat(path); err != nil {
+	if _, err := os.Stat(path); err != nil && first.Figures == nil {
 		return nil, &kv.Error{Op: "watch", Path: path, Kind: kv.KindOf(err), Err: errors.New("nothing is there"),
 			Hint: "name a store that exists, or the socket or URL of a program that serves its figures"}
 	}
-	return func(context.Context) (v glance, err error) {
-		v.Store, v.Holders, v.mark, err = observe.Outside(path)
-		return v, err
-	}, nil
+	return func(ctx context.Context) (glance, error) { return lookAt(ctx, path) }, nil
+}
+
+// lookAt looks at a store: by the program that serves its figures now, from outside while there is
+// none.
+func lookAt(ctx context.Context, path string) (v glance, err error) {
+	if socket := observe.SocketOf(path); isSocket(socket) {
+		f, err := observe.Fetch(ctx, socket)
+		if err == nil || ctx.Err() != nil || kv.KindOf(err) == kv.Busy {
+			return glance{Figures: &f}, err // somebody is there, who knows more than can be seen from outside
+		}
+	}
+	v.Store, v.Holders, v.mark, err = observe.Outside(path)
+	return v, err
 }
 
 // hostAndPort is how people write a URL, "localhost:8080/debug/store".
@@ -195,9 +201,9 @@ func (a *app) shower(f watchFlags) (show func(now, before glance, failed error) 
 		}, func() {}
 	case !isTerminal(a.stdout) || textOnly():
 		return func(now, before glance, failed error) error {
-			text := oneLine(now, before)
+			text := oneRow(oneLine(now, before))
 			if failed != nil {
-				text = "no answer: " + failed.Error()
+				text = noAnswer(failed, 0).text
 			}
 			_, err := fmt.Fprintln(a.stdout, time.Now().Format(time.TimeOnly), text)
 			return err
@@ -209,7 +215,7 @@ func (a *app) shower(f watchFlags) (show func(now, before glance, failed error) 
 			o := reportOptions(a.stdout)
 			last = screen(now, before, o.Width)
 			if failed != nil {
-				last = append([]line{{bad, "no answer: " + failed.Error()}}, last...)
+				last = append([]line{noAnswer(failed, o.Width)}, last...)
 			}
 			shown := last
 			if o.Height > 1 && len(shown) >= o.Height {

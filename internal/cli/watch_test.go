@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	"github.com/assaydb/assay/kv"
@@ -230,6 +233,84 @@ func TestWatchGoesOnWhenTheProgramIsGone(t *testing.T) {
 	_, _ = db, o
 }
 
+// TestWatchFollowsAProgramThatEndsAndBegins looks at its store from outside in between. What it
+// counts begins anew.
+func TestWatchFollowsAProgramThatEndsAndBegins(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	begin := func(puts int) (end func()) {
+		o := observe.New(nil)
+		db, err := kv.Open(t.Context(), "bbolt:"+path, kv.WithTracer(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop, err := o.Listen("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range puts {
+			if err := db.Put(t.Context(), kv.Synced, []byte("a"), []byte("value")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return func() {
+			if err := errors.Join(stop(), db.Close()); err != nil {
+				t.Error(err)
+			}
+			o.Close()
+		}
+	}
+	begin(1)()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var out, errs output
+	ended := make(chan int)
+	go func() {
+		ended <- Run(ctx, []string{"watch", path, "--every", "1ms"}, strings.NewReader(""), &out, &errs, nil)
+	}()
+	out.await(t, `app.db .*changed 0 times`)
+	end := begin(3)
+	out.await(t, `(?s)changed 0 times.*app.db; .*write synced [1-9][\d,.]*/s`)
+	end()
+	out.await(t, `(?s)write synced.*app.db .*changed 0 times`)
+	defer begin(3)()
+	out.await(t, `(?s)write synced.*changed 0 times.*write synced [1-9][\d,.]*/s`)
+	interrupt()
+	if status := <-ended; status != exitInterrupted {
+		t.Errorf("status %d, %s", status, &errs)
+	}
+	if strings.Contains(out.String(), "write synced -") {
+		t.Errorf("counts that fall:\n%s", &out)
+	}
+}
+
+// TestTheScreenKeepsItsRows has texts that would move the cursor, and one that is wider than the
+// terminal.
+func TestTheScreenKeepsItsRows(t *testing.T) {
+	odd := errors.Join(errors.New("one"), errors.New("\x1b[2Jtwo"), errors.New(strings.Repeat("three ", 50)))
+	now := time.Now()
+	f := observe.Figures{PID: 1, Opened: now, At: now, Engine: "bbolt", Store: observe.Store{Path: "a\nb", Size: kv.Size{Files: 1}},
+		Slow: []observe.Slow{{Op: "commit", Err: odd.Error()}}}
+	all := append(screen(glance{Figures: &f}, glance{}, 60), noAnswer(odd, 60))
+	for _, l := range all {
+		if strings.ContainsFunc(l.text, unicode.IsControl) || len(l.text) >= 60 {
+			t.Errorf("%q", l.text)
+		}
+	}
+	if got := noAnswer(odd, 20).text; got != "no answer: one  [2J" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestFilesThatAreGoneAreShown has a program go on behind them: the only file of its store is gone.
+func TestFilesThatAreGoneAreShown(t *testing.T) {
+	now := time.Now()
+	f := observe.Figures{PID: 1, Opened: now, At: now, Engine: "bbolt",
+		Store: observe.Store{Path: "/data/app.db", Missing: true, Foreign: 1, Last: now}}
+	if text := fmt.Sprint(screen(glance{Figures: &f}, glance{}, 0)); !strings.Contains(text, "its files are gone") {
+		t.Error(text)
+	}
+}
+
 // TestWatchTellsOfTheDisk shows flushes where there is a look before: since the system began there
 // were any number.
 func TestWatchTellsOfTheDisk(t *testing.T) {
@@ -321,6 +402,19 @@ slow     03:04:05 commit synced took 1.5s in update: disk
 `
 	if got := out.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, width := range []int{120, 80, 70, 60, 50, 40} { // columns that do not fit are left out, and none is cut
+		wide := operationLines(f, 10, 0)
+		for i, l := range operationLines(f, 10, width) {
+			if len([]rune(l.text)) >= width {
+				t.Errorf("%d columns on a terminal of %d: %s", len([]rune(l.text)), width, l.text)
+			}
+			for _, word := range strings.Fields(l.text) {
+				if !slices.Contains(strings.Fields(wide[i].text), word) {
+					t.Errorf("on a terminal of %d: %q is not of %q", width, word, wide[i].text)
+				}
+			}
+		}
 	}
 	for _, l := range screen(glance{Figures: &f}, glance{}, 40) {
 		if n := len([]rune(l.text)); n >= 40 {

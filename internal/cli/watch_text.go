@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/dustin/go-humanize"
 
@@ -66,15 +67,30 @@ func screen(now, before glance, width int) (lines []line) {
 	} else {
 		f, per := interval(now, before)
 		lines = append(lines, headLines(f)...)
-		lines = append(lines, operationLines(f, per)...)
+		lines = append(lines, operationLines(f, per, width)...)
 		lines = append(lines, storeLines(f, per)...)
 		lines = append(lines, runningLines(f)...)
 		lines = append(lines, slowLines(f)...)
 	}
 	for i := range lines {
-		lines[i].text = cutLine(lines[i].text, width)
+		lines[i].text = cutLine(oneRow(lines[i].text), width)
 	}
 	return lines
+}
+
+// noAnswer is the line of a look that failed.
+func noAnswer(err error, width int) line {
+	return line{bad, cutLine(oneRow("no answer: "+err.Error()), width)}
+}
+
+// oneRow returns text without what moves a cursor, as errors and paths may have it.
+func oneRow(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // interval returns what happened since before, and in how many seconds.
@@ -103,9 +119,31 @@ func headLines(f observe.Figures) []line {
 	}
 }
 
-// operationLines are a table of the operations, the most frequent first, and below them the syncs
-// and the waits.
-func operationLines(f observe.Figures, per float64) (lines []line) {
+// A column is one of the table of operations.
+type column struct {
+	name string
+	of   func(op observe.Op, per float64) string
+}
+
+// columns are those of the table, behind the operation.
+var columns = []column{
+	{"per s", func(op observe.Op, per float64) string { return rate(op.Count, per) }},
+	{"failed", func(op observe.Op, _ float64) string { return failures(op) }},
+	{"mean", func(op observe.Op, _ float64) string { return latency(op.Latency.Mean) }},
+	{"p50", func(op observe.Op, _ float64) string { return latency(op.Latency.P50) }},
+	{"p99", func(op observe.Op, _ float64) string { return latency(op.Latency.P99) }},
+	{"p99.9", func(op observe.Op, _ float64) string { return latency(op.Latency.P999) }},
+	{"max", func(op observe.Op, _ float64) string { return latency(op.Latency.Max) }},
+	{"bytes/s", func(op observe.Op, per float64) string { return bytesOf(float64(op.Bytes) / per) }},
+}
+
+// spare are the columns that a narrow terminal goes without, the first first: half a number would
+// be another number.
+var spare = []string{"p99.9", "p50", "bytes/s", "mean", "failed", "max", "p99"}
+
+// operationLines are a table of the operations, the most frequent first, and below them the
+// syncs and the waits.
+func operationLines(f observe.Figures, per float64, width int) (lines []line) {
 	ops := slices.DeleteFunc(slices.Clone(f.Ops), func(op observe.Op) bool { return op.Count == 0 })
 	slices.SortStableFunc(ops, func(a, b observe.Op) int {
 		return cmp.Or(cmp.Compare(below(a), below(b)), cmp.Compare(b.Count, a.Count))
@@ -113,23 +151,17 @@ func operationLines(f observe.Figures, per float64) (lines []line) {
 	if len(ops) == 0 {
 		return []line{{faint, "no operation has ended"}, {}}
 	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	widest := len("operation")
-	for _, op := range ops {
-		widest = max(widest, len(nameOf(op)))
+	shown := columns
+	table := operationTable(ops, per, shown)
+	for _, name := range spare {
+		if width <= 1 || !slices.ContainsFunc(table, func(row string) bool { return len([]rune(row)) >= width }) {
+			break
+		}
+		shown = slices.DeleteFunc(slices.Clone(shown), func(c column) bool { return c.name == name })
+		table = operationTable(ops, per, shown)
 	}
-	fmt.Fprintf(w, "%-*s\tper s\tfailed\tmean\tp50\tp99\tp99.9\tmax\tbytes/s\t\n", widest, "operation")
-	for _, op := range ops {
-		l := op.Latency
-		fmt.Fprintf(w, "%-*s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", widest, nameOf(op), rate(op.Count, per),
-			failures(op),
-			latency(l.Mean), latency(l.P50), latency(l.P99), latency(l.P999), latency(l.Max),
-			bytesOf(float64(op.Bytes)/per))
-	}
-	w.Flush()
-	for i, text := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
-		l := line{text: strings.TrimSpace(text)}
+	for i, text := range table {
+		l := line{text: text}
 		switch {
 		case i == 0:
 			l.tone = faint
@@ -150,6 +182,32 @@ func below(op observe.Op) int {
 		return 1
 	}
 	return 0
+}
+
+// operationTable returns the rows of the table, the heads first.
+func operationTable(ops []observe.Op, per float64, columns []column) (rows []string) {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	widest := len("operation")
+	for _, op := range ops {
+		widest = max(widest, len(nameOf(op)))
+	}
+	fmt.Fprintf(w, "%-*s\t", widest, "operation")
+	for _, c := range columns {
+		fmt.Fprint(w, c.name, "\t")
+	}
+	for _, op := range ops {
+		fmt.Fprintf(w, "\n%-*s\t", widest, nameOf(op))
+		for _, c := range columns {
+			fmt.Fprint(w, c.of(op, per), "\t")
+		}
+	}
+	fmt.Fprintln(w) // without which the last cell is in no column
+	w.Flush()
+	for row := range strings.SplitSeq(strings.TrimSuffix(b.String(), "\n"), "\n") {
+		rows = append(rows, strings.TrimSpace(row))
+	}
+	return rows
 }
 
 func isWait(op observe.Op) bool { return op.Op == "turn" || op.Op == "lock" }
@@ -183,7 +241,7 @@ func failures(op observe.Op) string {
 
 func storeLines(f observe.Figures, per float64) []line {
 	s := f.Store
-	if s.Size.Files == 0 {
+	if s.Size.Files == 0 && !s.Missing {
 		return nil
 	}
 	lines := []line{{plain, sizeText(s)}}

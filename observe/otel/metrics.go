@@ -30,12 +30,15 @@ func Metrics(provider metric.MeterProvider, store string, o *observe.Observer) (
 	running := m.gauge("kv.running", "views and transactions that have not ended, at most 32 of them", "{transaction}")
 	size := m.gauge("kv.store.size", "space that the store takes on disk, in allocated blocks", "By")
 	log := m.gauge("kv.store.log", "bytes in the log that a recovery would read", "By")
-	latency, err := m.meter.Float64ObservableGauge("kv.latency", metric.WithUnit("s"),
-		metric.WithDescription("how long operations took since the store was opened"))
+	flushes := m.counter("kv.disk.flushes", "flushes of the disk that holds the store, by all programs", "{flush}")
+	latency := m.seconds("kv.latency", "how long operations took since the store was opened")
+	oldest := m.seconds("kv.running.oldest", "how long the oldest of what is running has been so; 0 if there is none")
+	flushTime, err := m.meter.Float64ObservableCounter("kv.disk.flush_time", metric.WithUnit("s"),
+		metric.WithDescription("what these flushes took"))
 	if err = errors.Join(err, m.err); err != nil {
 		return nil, err
 	}
-	m.all = append(m.all, latency)
+	m.all = append(m.all, flushTime)
 	registration, err := m.meter.RegisterCallback(func(_ context.Context, to metric.Observer) error {
 		f := o.Figures()
 		of := func(more ...attribute.KeyValue) metric.MeasurementOption {
@@ -60,6 +63,15 @@ func Metrics(provider metric.MeterProvider, store string, o *observe.Observer) (
 		}
 		to.ObserveInt64(slow, f.SlowTotal, of())
 		to.ObserveInt64(running, int64(len(f.Running)), of())
+		age := 0.0
+		if len(f.Running) > 0 {
+			age = f.Running[0].For.Seconds()
+		}
+		to.ObserveFloat64(oldest, age, of())
+		if d := f.Store.Disk; d != nil {
+			to.ObserveInt64(flushes, d.Flushes, of(attribute.String("disk", d.Name)))
+			to.ObserveFloat64(flushTime, d.FlushTime.Seconds(), of(attribute.String("disk", d.Name)))
+		}
 		to.ObserveInt64(size, f.Store.Size.Allocated, of())
 		to.ObserveInt64(log, f.Store.Log, of())
 		if f.Store.Watched {
@@ -89,6 +101,12 @@ func (m *meters) counter(name, what, unit string) metric.Int64ObservableCounter 
 	c, err := m.meter.Int64ObservableCounter(name, metric.WithDescription(what), metric.WithUnit(unit))
 	m.all, m.err = append(m.all, c), errors.Join(m.err, err)
 	return c
+}
+
+func (m *meters) seconds(name, what string) metric.Float64ObservableGauge {
+	g, err := m.meter.Float64ObservableGauge(name, metric.WithDescription(what), metric.WithUnit("s"))
+	m.all, m.err = append(m.all, g), errors.Join(m.err, err)
+	return g
 }
 
 func (m *meters) gauge(name, what, unit string) metric.Int64ObservableGauge {

@@ -163,6 +163,10 @@ func TestMetricsAreWhatWasCounted(t *testing.T) {
 		}
 	}
 	_, _ = db.Get(t.Context(), []byte("absent"))
+	held, err := db.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	collect := func() map[string]metricdata.Aggregation {
 		var all metricdata.ResourceMetrics
 		if err := reader.Collect(t.Context(), &all); err != nil {
@@ -205,6 +209,21 @@ func TestMetricsAreWhatWasCounted(t *testing.T) {
 	gauge, ok := found["kv.latency"].(metricdata.Gauge[float64])
 	if !ok || len(gauge.DataPoints) < 4*3 {
 		t.Errorf("kv.latency is %+v", found["kv.latency"])
+	}
+	oldest := func() float64 {
+		gauge, ok := collect()["kv.running.oldest"].(metricdata.Gauge[float64])
+		if !ok || len(gauge.DataPoints) != 1 {
+			t.Fatalf("kv.running.oldest is %+v", gauge)
+		}
+		return gauge.DataPoints[0].Value
+	}
+	for began := time.Now(); oldest() <= 0; { // whose clock ticks every 10 ms
+		if time.Since(began) > time.Minute {
+			t.Fatal("a held snapshot has no age")
+		}
+	}
+	if err := held.Close(); err != nil || oldest() != 0 {
+		t.Errorf("after the end of what was held: %v, %v", oldest(), err)
 	}
 	if err := stop(); err != nil {
 		t.Fatal(err)

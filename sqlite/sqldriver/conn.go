@@ -158,13 +158,29 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 	if err := c.Conn.Begin(ctx, kind); err != nil {
 		return nil, plain(ctx, err)
 	}
-	t := &tx{c: c, readOnly: o.ReadOnly && (c.Policy() == nil || !c.Policy().ReadOnly)}
-	if t.readOnly {
-		if err := c.Exec(ctx, "PRAGMA query_only = on"); err != nil {
-			return nil, errors.Join(plain(ctx, err), t.end(c.Conn.Rollback()))
-		}
+	t := &tx{c: c}
+	if !o.ReadOnly {
+		return t, nil
+	}
+	already, err := c.queryOnly(ctx) // by the name of the database, a PRAGMA, a policy
+	if t.readOnly = err == nil && !already; t.readOnly {
+		err = c.Exec(ctx, "PRAGMA query_only = on")
+	}
+	if err != nil {
+		return nil, errors.Join(plain(ctx, err), t.end(c.Conn.Rollback()))
 	}
 	return t, nil
+}
+
+// queryOnly reports whether the connection cannot write.
+func (c *conn) queryOnly(ctx context.Context) (bool, error) {
+	s, err := c.Conn.Prepare(ctx, "PRAGMA query_only")
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	_, err = s.Next(ctx)
+	return s.Int(0) != 0, err
 }
 
 // Begin implements [driver.Conn].
@@ -178,19 +194,19 @@ func (c *conn) Ping(ctx context.Context) error {
 // ResetSession implements [driver.SessionResetter]. A transaction that was begun by Exec goes on,
 // as with other drivers: programs with one connection do that.
 func (c *conn) ResetSession(context.Context) error {
-	if c.dead {
+	if !c.IsValid() {
 		return driver.ErrBadConn
 	}
 	return nil
 }
 
 // IsValid implements [driver.Validator].
-func (c *conn) IsValid() bool { return !c.dead }
+func (c *conn) IsValid() bool { return !c.dead && !c.Closed() }
 
 // tx is a transaction.
 type tx struct {
 	c        *conn
-	readOnly bool
+	readOnly bool // its end lets the connection write again
 }
 
 // Commit implements [driver.Tx]. One that fails is rolled back: database/sql takes it for ended.

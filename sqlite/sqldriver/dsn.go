@@ -77,7 +77,7 @@ func (c *Connector) parameter(key, v string) error {
 	db := &c.o.Database
 	switch key {
 	case "_busy_timeout", "_timeout":
-		ms, err := strconv.Atoi(v)
+		ms, err := strconv.ParseInt(v, 10, 32) // as SQLite has it
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
@@ -220,11 +220,11 @@ func (c *Connector) pragma(v string) error {
 	case "synchronous":
 		return c.level(value)
 	case "wal_autocheckpoint":
-		n, err := strconv.Atoi(value)
+		n, err := strconv.ParseInt(value, 10, 32)
 		if err != nil {
 			return fmt.Errorf("pragma %q: %w", v, err)
 		}
-		if c.o.Database.Checkpoint = n; n <= 0 {
+		if c.o.Database.Checkpoint = int(n); n <= 0 {
 			c.o.Database.Checkpoint = -1
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,25 +91,18 @@ func (s *stmt) take(args []driver.NamedValue) (mine, left []driver.NamedValue) {
 // bind gives the statement its arguments. A parameter without one is an error.
 func (s *stmt) bind(args []driver.NamedValue) error {
 	given := 0
-	for i := range args {
-		a := &args[i]
-		if a.Name == "" && s.places == nil {
-			if a.Ordinal > len(s.names) {
+	if s.places != nil || slices.ContainsFunc(args, func(a driver.NamedValue) bool { return a.Name != "" }) {
+		var err error
+		if given, err = s.bindNames(args); err != nil {
+			return err
+		}
+	} else {
+		for i := range args {
+			if args[i].Ordinal > len(s.names) {
 				return tooMany(len(s.names), len(args))
 			}
 			given++
-			s.value(a.Ordinal, a.Value)
-			continue
-		}
-		before := given
-		for k, name := range s.names {
-			if a.Name == "" && s.places[k] == a.Ordinal || a.Name != "" && name == a.Name {
-				given++
-				s.value(k+1, a.Value)
-			}
-		}
-		if a.Name == "" && given == before {
-			return &kv.Error{Op: "run", Engine: Name, Kind: kv.Invalid, Err: fmt.Errorf("no parameter is $%d", a.Ordinal)}
+			s.value(args[i].Ordinal, args[i].Value)
 		}
 	}
 	if given < len(s.names) {
@@ -116,6 +110,34 @@ func (s *stmt) bind(args []driver.NamedValue) error {
 			Err: fmt.Errorf("not enough args to execute query: want %d got %d", len(s.names), given)}
 	}
 	return nil
+}
+
+// bindNames binds arguments of which some have names, or whose parameters have other numbers than
+// their places, and returns how many parameters have one. A name that no parameter has is passed
+// over: the text may have other statements.
+func (s *stmt) bindNames(args []driver.NamedValue) (given int, err error) {
+	has := make([]bool, len(s.names)) // as two arguments may be for one parameter
+	for i := range args {
+		a, found := &args[i], false
+		for k, name := range s.names {
+			place := k + 1
+			if s.places != nil {
+				place = s.places[k]
+			}
+			if a.Name == "" && place == a.Ordinal || a.Name != "" && name == a.Name {
+				found = true
+				if !has[k] {
+					given++
+				}
+				has[k] = true
+				s.value(k+1, a.Value)
+			}
+		}
+		if a.Name == "" && !found {
+			return 0, &kv.Error{Op: "run", Engine: Name, Kind: kv.Invalid, Err: fmt.Errorf("no parameter is $%d", a.Ordinal)}
+		}
+	}
+	return given, nil
 }
 
 func (s *stmt) value(i int, v driver.Value) {

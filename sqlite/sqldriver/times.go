@@ -14,7 +14,7 @@ type TimeFormat int
 // Formats of times. Integers count from 1970.
 const (
 	TimeWithZone  TimeFormat = iota // 2006-01-02 15:04:05.999999999-07:00
-	TimeInSeconds                   // 2006-01-02 15:04:05, as SQLite's datetime() has it: without a zone
+	TimeInSeconds                   // 2006-01-02 15:04:05, as datetime() has it, in Options.Zone or UTC
 	TimeUnix                        // an integer of seconds, as which integers are also read
 	TimeUnixMilli                   // the same of milliseconds
 	TimeUnixMicro                   // of microseconds
@@ -29,6 +29,9 @@ func (s *stmt) bindTime(i int, t time.Time) {
 	}
 	switch o.Times {
 	case TimeInSeconds:
+		if o.Zone == nil { // as which it is read
+			t = t.UTC()
+		}
 		s.BindText(i, t.Format(time.DateTime))
 	case TimeUnix:
 		s.BindInt(i, t.Unix())

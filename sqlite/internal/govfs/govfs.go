@@ -18,8 +18,19 @@ import (
 var Calls atomic.Int64
 
 // Register makes it known as "go". A connection must have been opened before.
-func Register() error {
-	if rc := C.assay_test_vfs(); rc != 0 {
+func Register() error { return registered(C.assay_test_vfs(0)) }
+
+// AsDefault calls fn while it is what connections have that name none.
+func AsDefault(fn func()) error {
+	if err := registered(C.assay_test_vfs(1)); err != nil {
+		return err
+	}
+	fn()
+	return registered(C.assay_test_base_vfs())
+}
+
+func registered(rc C.int) error {
+	if rc != 0 {
 		return fmt.Errorf("register a file system: %d", rc)
 	}
 	return nil

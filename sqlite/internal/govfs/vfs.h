@@ -17,6 +17,7 @@ struct sqlite3_vfs {
 sqlite3_vfs *sqlite3_vfs_find(const char *name);
 int sqlite3_vfs_register(sqlite3_vfs *fs, int as_default);
 
-int assay_test_vfs(void);
+int assay_test_vfs(int as_default);
+int assay_test_base_vfs(void);
 
 #endif
