@@ -91,17 +91,24 @@ type work struct {
 	Sizes int           `json:",omitempty"` // index of recordSizes
 	Batch int           `json:",omitempty"` // pairs of a large commit, of which there is one in seven; 0 is none
 	Weak  kv.Durability `json:",omitempty"` // the class of every third commit, if it is not Synced
+	Early kv.Durability `json:",omitempty"` // that of the first commits, if it is not Synced
 	// Modest: what a writer commits behind an error is small, and shorter than what was refused.
 	Modest bool `json:",omitempty"`
 }
 
 // class returns the class of commit n of a history that promises class.
 func (k work) class(n uint64, class kv.Durability) kv.Durability {
-	if k.Weak != kv.Synced && n%3 == 1 {
+	switch {
+	case k.Weak != kv.Synced && n%3 == 1:
 		return k.Weak
+	case k.Early != kv.Synced && n <= earlyCommits:
+		return k.Early
 	}
 	return class
 }
+
+// earlyCommits is how many commits come early.
+const earlyCommits = 2
 
 // The large commits: the first is small, so that creating a store stays short, and its pairs are
 // deleted after some more.

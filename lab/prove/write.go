@@ -97,6 +97,7 @@ func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint6
 	s.say(message{Opening: clock()})
 	opened, err := openSubject(ctx, spec.Store, spec.Past)
 	for tries := 1; err != nil && spec.Resume && tries < mostOpenings; tries++ { // the disk may have failed once
+		s.say(message{Opening: clock()})
 		opened, err = openSubject(ctx, spec.Store, spec.Past)
 	}
 	if err != nil {
