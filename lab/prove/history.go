@@ -141,8 +141,11 @@ func (s *script) sizes(by stamp) int {
 func (k work) alone(n uint64) bool { return n%batchEvery == 5 }
 
 // clears reports whether commit n does nothing but delete what the one before it has put for it,
-// by which it is known: its counter is that one's.
-func (k work) clears(n uint64) bool { return k.alone(n) && n%2 == 0 }
+// by which it is known: its counter is that one's. One is made as a transaction, the next as a
+// batch.
+func (k work) clears(n uint64) bool {
+	return k.alone(n) && (n/batchEvery%4 == 1 || n/batchEvery%4 == 2)
+}
 
 // recordSizes are sizes about which engines decide: empty, sectors, pages, log blocks of 32 KiB,
 // buffers of 64 and 128 KiB, values of 1 MiB that Badger keeps apart, and more than a memtable of 4
