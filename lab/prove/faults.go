@@ -378,11 +378,13 @@ func (r *recording) tellingSince(i int, since int64) []int {
 // openingSince returns the moments behind the first syncs of the first opening since a time, which
 // is over before a moment.
 func (r *recording) openingSince(since int64, end int) (moments []int) {
-	k := slices.IndexFunc(r.ledger.opened, func(at int64) bool { return at > since })
-	if k < 0 {
-		return nil
+	opened := int64(math.MaxInt64 - 1)
+	for _, at := range r.ledger.opened {
+		if at > since {
+			opened = min(opened, at)
+		}
 	}
-	for i := r.behind(r.ledger.opened[k]); i < end && len(moments) < openingMoments; i++ {
+	for i := r.behind(opened); i < end && len(moments) < openingMoments; i++ {
 		if ends(r.steps[i]) {
 			moments = append(moments, i+1)
 		}
