@@ -134,7 +134,7 @@ func TestWhatFailsBehindACommitComesFirst(t *testing.T) {
 // What comes early may leave anything, until a commit is synced.
 func TestNothingIsLookedAtBehindCommitsThatComeEarly(t *testing.T) {
 	t.Parallel()
-	r := &recording{}
+	r := &recording{at: 100}
 	for i := range 8 {
 		r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Monotonic: int64(10 * i)})
 	}

@@ -197,7 +197,8 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 
 // passes has the moments of an explorer looked at in several ways, which take turns: what is within
 // large commits; what is behind a change of names, in two or three states; of all moments a few
-// states, and then all; and, for a promise that is to hold, what is certain before each sync.
+// states, and then all; and, for a promise that is to hold, what is certain before each sync, by the
+// ordered rules and by others.
 func (j *job) passes(x *explorer) {
 	all := x.left
 	some := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(j.allStates(p, rng), rng) }
@@ -209,8 +210,20 @@ func (j *job) passes(x *explorer) {
 	x.later = []pass{{left: append(x.rec.inside(), len(x.rec.steps)), weight: 1, states: j.only(powerfs.Everything)},
 		{left: x.rec.renamed(), weight: 2, states: first}}
 	if j.caps.Class == kv.Synced {
-		x.later = append(x.later, pass{left: x.rec.syncs(), weight: 3, states: j.only(powerfs.Nothing)})
+		x.later = append(x.later, pass{left: x.rec.syncs(), weight: 3, states: j.only(powerfs.Nothing)},
+			pass{left: x.rec.syncs(), weight: 1, states: j.certainBeside})
 	}
+}
+
+// certainBeside returns what is certain by each other kind of rules, if there are such beside the
+// ordered ones: that a folder was not synced shows there alone, and at all moments that follow.
+func (j *job) certainBeside(*powerfs.Player, *rand.Rand) (states []powerfs.State) {
+	for _, e := range j.beside {
+		if j.ordered {
+			states = append(states, powerfs.Random(powerfs.Rule{Entries: e, Survivors: powerfs.Nothing}, 0))
+		}
+	}
+	return states
 }
 
 // mostFirst is how many moments are looked at, at most, for each cell of a task to have a state.
