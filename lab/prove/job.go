@@ -210,9 +210,21 @@ func (j *job) passes(x *explorer) {
 	x.later = []pass{{left: append(x.rec.inside(), len(x.rec.steps)), weight: 1, states: j.only(powerfs.Everything)},
 		{left: x.rec.renamed(), weight: 2, states: first}}
 	if j.caps.Class == kv.Synced {
-		x.later = append(x.later, pass{left: x.rec.syncs(), weight: 3, states: j.only(powerfs.Nothing)},
-			pass{left: x.rec.syncs(), weight: 1, states: j.certainBeside})
+		beside := pass{left: x.rec.spread(), weight: 1, states: j.certainBeside}
+		beside.then = &pass{left: x.rec.syncs(), states: j.certainBeside}
+		x.later = append([]pass{beside}, append(x.later,
+			pass{left: x.rec.syncs(), weight: 3, states: j.only(powerfs.Nothing)})...)
 	}
+}
+
+// spread returns a few moments behind the first commit: what is missing for long is missing at one
+// of them.
+func (r *recording) spread() []int {
+	first, end := r.firm(), len(r.steps)
+	for first < end && r.trial(first).acked() == 0 {
+		first++
+	}
+	return slices.Compact([]int{first, first + (end-first)/8, first + (end-first)/2, end})
 }
 
 // certainBeside returns what is certain by each other kind of rules, if there are such beside the
