@@ -154,26 +154,6 @@ func TestNothingIsLookedAtBehindCommitsThatComeEarly(t *testing.T) {
 	}
 }
 
-// A folder that is never synced shows at any moment, by rules that only a few states are of: such
-// come first.
-func TestMomentsAreSpreadBehindTheFirstCommit(t *testing.T) {
-	t.Parallel()
-	r := &recording{at: 1000}
-	for i := range 20 {
-		r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnSync, Path: "log", Monotonic: int64(10 * i)})
-	}
-	r.ledger.acks = [][]ack{{{N: 1, Done: 35}}}
-	if got, want := r.spread(), []int{4, 6, 12, 20}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	j := &job{task: &task{pair: &pair{}, ordered: true, beside: []powerfs.Entries{powerfs.Strict}}}
-	j.caps.Class = kv.Synced
-	x := &explorer{rec: r, pass: pass{left: []int{1, 2, 3}}}
-	if j.passes(x); !x.turn() || len(x.left) != 4 || len(x.states(nil, nil)) != 1 {
-		t.Errorf("the first pass has the moments %v", x.left)
-	}
-}
-
 // What may be left between two writes may be left before the sync that follows them, with more.
 func TestMomentsBeforeSyncsComeBeforeThoseBetweenWrites(t *testing.T) {
 	t.Parallel()

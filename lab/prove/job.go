@@ -197,8 +197,7 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 
 // passes has the moments of an explorer looked at in several ways, which take turns: what is within
 // large commits; what is behind a change of names, in two or three states; of all moments a few
-// states, and then all; and, for a promise that is to hold, what is certain before each sync, by the
-// ordered rules and by others.
+// states, and then all; and, for a promise that is to hold, what is certain before each sync.
 func (j *job) passes(x *explorer) {
 	all := x.left
 	some := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(j.allStates(p, rng), rng) }
@@ -210,32 +209,8 @@ func (j *job) passes(x *explorer) {
 	x.later = []pass{{left: append(x.rec.inside(), len(x.rec.steps)), weight: 1, states: j.only(powerfs.Everything)},
 		{left: x.rec.renamed(), weight: 2, states: first}}
 	if j.caps.Class == kv.Synced {
-		beside := pass{left: x.rec.spread(), weight: 1, states: j.certainBeside}
-		beside.then = &pass{left: x.rec.syncs(), states: j.certainBeside}
-		x.later = append([]pass{beside}, append(x.later,
-			pass{left: x.rec.syncs(), weight: 3, states: j.only(powerfs.Nothing)})...)
+		x.later = append(x.later, pass{left: x.rec.syncs(), weight: 3, states: j.only(powerfs.Nothing)})
 	}
-}
-
-// spread returns a few moments behind the first commit: what is missing for long is missing at one
-// of them.
-func (r *recording) spread() []int {
-	first, end := r.firm(), len(r.steps)
-	for first < end && r.trial(first).acked() == 0 {
-		first++
-	}
-	return slices.Compact([]int{first, first + (end-first)/8, first + (end-first)/2, end})
-}
-
-// certainBeside returns what is certain by each other kind of rules, if there are such beside the
-// ordered ones: that a folder was not synced shows there alone, and at all moments that follow.
-func (j *job) certainBeside(*powerfs.Player, *rand.Rand) (states []powerfs.State) {
-	for _, e := range j.beside {
-		if j.ordered {
-			states = append(states, powerfs.Random(powerfs.Rule{Entries: e, Survivors: powerfs.Nothing}, 0))
-		}
-	}
-	return states
 }
 
 // mostFirst is how many moments are looked at, at most, for each cell of a task to have a state.
