@@ -111,8 +111,11 @@ func probe(ctx context.Context, spec storeSpec) (*[3]caps, error) {
 		all[d] = caps{Promise: db.Caps().Promise(d), Log: log, Shared: slices.Contains(db.Caps().Modes, kv.Shared),
 			Remote: db.Caps().Remote}
 		whole := db.Caps().Promise(kv.Synced)
-		if d != kv.Synced && whole.Supported && whole.Class == kv.Synced && all[d].Intact && all[d].Class == d {
+		switch beside := d != kv.Synced && whole.Supported && whole.Class == kv.Synced && all[d].Class == d; {
+		case beside && all[d].Intact:
 			all[kv.Synced].Mixed = d
+		case beside:
+			all[kv.Synced].Early = d
 		}
 		if err := db.Close(); err != nil {
 			return nil, err

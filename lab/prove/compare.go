@@ -101,13 +101,28 @@ func (p past) compareWriter(w int, left map[string][]byte, o *outcome) {
 			delete(left, k)
 		}
 	}
-	at, err := parseCounter(mine[s.counterKey()])
-	c, known := p.chainOf(w, at)
-	if err != nil || !known {
+	_, spare := mine[s.spareKey()]
+	at, c, known := p.lastOf(w, mine[s.counterKey()], spare)
+	if !known {
 		o.broken(fmt.Sprintf("no prefix: the counter of writer %d is %q, which no commit in order wrote", w,
 			clip(mine[s.counterKey()])))
 		return
 	}
+	was := *o
+	was.N, was.chains = slices.Clone(o.N), slices.Clone(o.chains)
+	if p.compareWith(w, at, c, mine, o); o.Broken == was.Broken || spare || !s.clears(at.n) {
+		return
+	}
+	// The one before it may be there in part, without what is cleared.
+	if p.compareWith(w, stamp{at.n - 1, c.salt(at.n - 1)}, c, mine, &was); was.Broken == "" {
+		*o = was
+	}
+}
+
+// compareWith adds what a writer's pairs are to o, if at is the last commit, or the last but one,
+// that is there.
+func (p past) compareWith(w int, at stamp, c chain, mine map[string][]byte, o *outcome) {
+	s := p.script(w)
 	o.N[w], o.chains[w] = at.n, c
 	o.refuses(p, w, at)
 	s.playTo(at.n, c)
@@ -179,6 +194,20 @@ func (p past) chainOf(w int, at stamp) (chain, bool) {
 		return c.from(at.n-1, at.salt), true
 	}
 	return nil, false
+}
+
+// lastOf returns the last commit of a writer that is there, and the chain in which it is in its
+// place, by its counter, and by whether what the next one would clear is there. It returns false if
+// no commit in order wrote that.
+func (p past) lastOf(w int, counter []byte, spare bool) (at stamp, c chain, known bool) {
+	at, err := parseCounter(counter)
+	if err != nil {
+		return at, nil, false
+	}
+	if c, known = p.chainOf(w, at); known && !spare && p.Work.clears(at.n+1) {
+		at = stamp{at.n + 1, c.salt(at.n + 1)}
+	}
+	return at, c, known
 }
 
 // parseCounter reads a counter; none at all is that of no commits.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
@@ -22,6 +23,7 @@ type explorer struct {
 	rng   *rand.Rand
 	pass         // the present one
 	later []pass // those that take turns with it
+	firm  int    // moments before it are not looked at: nothing is promised of them
 	known map[[32]byte]*verified
 	cells func(rule powerfs.Rule) *cell
 	// keep, if set, is told of each new state that is whole.
@@ -97,7 +99,7 @@ type verified struct {
 
 // newExplorer returns one of the moments of rec from index first on.
 func newExplorer(rec *recording, first int, salt string) *explorer {
-	x := &explorer{rec: rec, known: map[[32]byte]*verified{}, looked: map[int]bool{}}
+	x := &explorer{rec: rec, known: map[[32]byte]*verified{}, looked: map[int]bool{}, firm: rec.firm()}
 	x.rng = rand.New(rand.NewPCG(mix(rec.seed, "explore", salt), rec.seed))
 	x.left = moments(rec.course(), first, x.rng)
 	return x
@@ -123,12 +125,13 @@ type course struct {
 	aside  []bool // of each step, that no commit was under way; nil is nobody knows
 	shared []bool // of each step, that it is a sync for several commits; nil is nobody knows
 	stakes []int  // of each step, see there
+	first  int    // the step at which the first commit begins
 	many   bool   // several writers did it, in another order each time
 }
 
 func (r *recording) course() course {
 	c := course{steps: r.steps, aside: make([]bool, len(r.steps)), shared: r.shared(), stakes: r.stakes(),
-		many: r.scene.writers > 1}
+		many: r.scene.writers > 1, first: len(r.steps)}
 	for i := range c.aside {
 		c.aside[i] = true
 	}
@@ -137,6 +140,7 @@ func (r *recording) course() course {
 			for i := r.behind(a.Began - 1); i < r.behind(a.Done); i++ {
 				c.aside[i] = false
 			}
+			c.first = min(c.first, r.behind(a.Began))
 		}
 	}
 	return c
@@ -410,8 +414,28 @@ func (l *lane) explore(ctx context.Context, t *task, x *explorer, until time.Tim
 	return x.turn(), nil
 }
 
+// firm returns the first moment of which something is promised when power fails: where commits come
+// early that may leave anything, behind the first one that is synced.
+func (r *recording) firm() int {
+	if r.past.Work.Early == kv.Synced {
+		return 0
+	}
+	at := r.at
+	for _, list := range r.ledger.acks {
+		for _, a := range list {
+			if !a.Weak {
+				at = min(at, a.Done)
+			}
+		}
+	}
+	return r.behind(at)
+}
+
 // exploreMoment looks at the states of one moment.
 func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *powerfs.Player, i int) error {
+	if i < x.firm {
+		return nil
+	}
 	tr := x.rec.trial(i)
 	if at := x.rec.stoppedAt(i); at > 0 {
 		tr.at = at

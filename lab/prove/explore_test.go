@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
 )
@@ -88,6 +89,67 @@ func TestWhatIsSyncedUntilCommitsAreTakenAgainTells(t *testing.T) {
 	for _, at := range []int{3, 5, 7} {
 		if got := r.telling(1); !slices.Contains(got, at) {
 			t.Errorf("of the moments behind a fault %v tell most, want %d among them", got, at)
+		}
+	}
+}
+
+// Who opens the store behind a fault may write over the one name that it still has, long before its
+// last syncs.
+func TestTheFirstSyncsOfTheOpeningThatFollowsTell(t *testing.T) {
+	t.Parallel()
+	r := &recording{}
+	for i := range 40 {
+		kind := powerfs.OnWrite
+		if i%2 == 1 {
+			kind = powerfs.OnSync
+		}
+		r.steps = append(r.steps, powerfs.Step{Kind: kind, Path: "log", Monotonic: int64(10 * (i + 1))})
+	}
+	r.steps[3].Failed = true
+	r.ledger.opened = []int64{5, 35, 65} // it fails in the second
+	r.ledger.acks = [][]ack{{{N: 1, Began: 365, Done: 395}}}
+	got := r.telling(3)
+	for _, at := range []int{8, 10, 12, 14, 35, 40} {
+		if !slices.Contains(got, at) {
+			t.Errorf("of the moments behind a fault %v tell most, want %d among them", got, at)
+		}
+	}
+}
+
+// A store that is being made has nothing to lose: of a kind what fails behind a commit comes first.
+func TestWhatFailsBehindACommitComesFirst(t *testing.T) {
+	t.Parallel()
+	var steps []powerfs.Step
+	for range 6 {
+		steps = append(steps, powerfs.Step{Kind: powerfs.OnSync, Path: "folder"})
+	}
+	for seed := range uint64(8) {
+		made, used := course{steps: steps, first: len(steps)}, course{steps: steps}
+		if p := order([]course{made, used}, rand.New(rand.NewPCG(seed, 1))); p[0].of != 1 {
+			t.Errorf("seed %d: step %d of run %d fails first, in which nothing is committed yet", seed, p[0].step, p[0].of)
+		}
+	}
+}
+
+// What comes early may leave anything, until a commit is synced.
+func TestNothingIsLookedAtBehindCommitsThatComeEarly(t *testing.T) {
+	t.Parallel()
+	r := &recording{at: 100}
+	for i := range 8 {
+		r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Monotonic: int64(10 * i)})
+	}
+	r.ledger.acks = [][]ack{{{N: 1, Weak: true, Done: 15}, {N: 2, Weak: true, Done: 25}, {N: 3, Done: 45},
+		{N: 4, Done: 65}}}
+	if got := r.firm(); got != 0 {
+		t.Errorf("without such commits the first moment is %d", got)
+	}
+	r.past.Work.Early = kv.Flushed
+	if got := r.firm(); got != 5 {
+		t.Errorf("the first moment is %d, want 5", got)
+	}
+	for n, want := range []kv.Durability{1: kv.Flushed, 2: kv.Flushed, 3: kv.Synced, 4: kv.Synced} {
+		if got := r.past.Work.class(uint64(n), kv.Synced); n > 0 && got != want {
+			t.Errorf("commit %d is %v, want %v", n, got, want)
 		}
 	}
 }

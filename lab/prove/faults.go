@@ -223,7 +223,8 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		t = j.targets[k%len(j.targets)]
 	}
 	o, s := t.options(), j.fitted(faulty[t.scene])
-	s.work.Modest = mix(l.Seed, "modest", k)%2 == 0
+	modest := mix(l.Seed, "modest", k) % 4
+	s.work.Modest = modest < 2 || t.Short && modest < 3 // what is left of a write ends behind a smaller one
 	rec, err := l.record(ctx, j.task, s, mix(l.Seed, "faulty", t.scene), run{options: o})
 	if err != nil {
 		return err
@@ -313,7 +314,8 @@ const certainTime = 4 * turnTime
 
 // Moments behind a fault that are looked at: at first a few, then more.
 const (
-	tellingMoments = 14
+	tellingMoments = 18
+	openingMoments = 4
 	mendingMoments = 4
 	faultMoments   = 24
 )
@@ -322,7 +324,8 @@ const (
 // last syncs until commits are taken again, when the disk may lack what is read for mending it,
 // before and behind the syncs of the commits that are acknowledged then, for until then the disk
 // may still need what they replace, and at the end. Such a commit may have begun before the fault,
-// beside the one that met it.
+// beside the one that met it. Who opens the store once more may write over what it was to be opened
+// by: so the first syncs of the next opening tell as much as the last ones.
 func (r *recording) telling(i int) []int {
 	if i >= len(r.steps) {
 		return r.tellingSince(i, math.MaxInt64)
@@ -361,6 +364,7 @@ func (r *recording) tellingSince(i int, since int64) []int {
 		found = append(found, end)
 	}
 	slices.Sort(found)
+	found = append(r.openingSince(since, again), found...)
 	found = append([]int{r.failedBy(i), len(r.steps), min(i+1, len(r.steps))}, found...)
 	var few []int
 	for _, at := range found {
@@ -369,6 +373,23 @@ func (r *recording) tellingSince(i int, since int64) []int {
 		}
 	}
 	return few
+}
+
+// openingSince returns the moments behind the first syncs of the first opening since a time, which
+// is over before a moment.
+func (r *recording) openingSince(since int64, end int) (moments []int) {
+	opened := int64(math.MaxInt64 - 1)
+	for _, at := range r.ledger.opened {
+		if at > since {
+			opened = min(opened, at)
+		}
+	}
+	for i := r.behind(opened); i < end && len(moments) < openingMoments; i++ {
+		if ends(r.steps[i]) {
+			moments = append(moments, i+1)
+		}
+	}
+	return moments
 }
 
 // behind returns the first moment after a time.

@@ -91,17 +91,24 @@ type work struct {
 	Sizes int           `json:",omitempty"` // index of recordSizes
 	Batch int           `json:",omitempty"` // pairs of a large commit, of which there is one in seven; 0 is none
 	Weak  kv.Durability `json:",omitempty"` // the class of every third commit, if it is not Synced
+	Early kv.Durability `json:",omitempty"` // that of the first commits, if it is not Synced
 	// Modest: what a writer commits behind an error is small, and shorter than what was refused.
 	Modest bool `json:",omitempty"`
 }
 
 // class returns the class of commit n of a history that promises class.
 func (k work) class(n uint64, class kv.Durability) kv.Durability {
-	if k.Weak != kv.Synced && n%3 == 1 {
+	switch {
+	case k.Weak != kv.Synced && n%3 == 1:
 		return k.Weak
+	case k.Early != kv.Synced && n <= earlyCommits:
+		return k.Early
 	}
 	return class
 }
+
+// earlyCommits is how many commits come early.
+const earlyCommits = 2
 
 // The large commits: the first is small, so that creating a store stays short, and its pairs are
 // deleted after some more.
@@ -129,9 +136,16 @@ func (s *script) sizes(by stamp) int {
 	return s.Sizes
 }
 
-// alone reports whether commit n writes its counter and nothing else: engines commit a single pair
-// in ways of their own.
+// alone reports whether commit n writes its counter and nothing else, or clears: engines commit a
+// single pair in ways of their own.
 func (k work) alone(n uint64) bool { return n%batchEvery == 5 }
+
+// clears reports whether commit n does nothing but delete what the one before it has put for it,
+// by which it is known: its counter is that one's. One is made as a transaction, the next as a
+// batch.
+func (k work) clears(n uint64) bool {
+	return k.alone(n) && (n/batchEvery%4 == 1 || n/batchEvery%4 == 2)
+}
 
 // recordSizes are sizes about which engines decide: empty, sectors, pages, log blocks of 32 KiB,
 // buffers of 64 and 128 KiB, values of 1 MiB that Badger keeps apart, and more than a memtable of 4
@@ -153,6 +167,7 @@ type script struct {
 	salt   uint64 // of the first commit
 	last   stamp  // the last commit that was played
 
+	counted  stamp // the last one that wrote the counter
 	balances [accounts]int64
 	moved    [accounts]stamp
 	records  map[uint64]stamp // by the number of the commit that first wrote it
@@ -185,7 +200,7 @@ type commit struct {
 	amount   int64
 	rewrites uint64 // the number of a record, 0 for none
 	deletes  uint64
-	alone    bool // it writes its counter, nothing else
+	alone    bool // it writes its counter, nothing else, or deletes one pair
 }
 
 func (s *script) plan(n, salt uint64) commit {
@@ -216,7 +231,10 @@ func (s *script) play(salt uint64) commit {
 			s.balances[i], s.moved[i] = opening, c.stamp
 		}
 	}
-	if s.last = c.stamp; c.alone {
+	if s.last = c.stamp; !s.clears(c.n) {
+		s.counted = c.stamp
+	}
+	if c.alone {
 		return c
 	}
 	s.balances[c.from] -= c.amount
@@ -246,10 +264,16 @@ func (s *script) playTo(n uint64, c chain) {
 // ops returns the writes of the commit that was played last. The two sides of its transfer are far
 // apart, and the counter is between them, so that no part of it looks like a whole.
 func (s *script) ops(c commit) []op {
-	if c.alone {
+	switch {
+	case s.clears(c.n):
+		return []op{{key: s.spareKey()}}
+	case c.alone:
 		return []op{{key: s.counterKey(), value: s.counter()}}
 	}
 	ops := []op{s.account(c.from), s.record(c.n), {key: s.counterKey(), value: s.counter()}}
+	if s.clears(c.n + 1) { // without it the next one seems to be there
+		ops = slices.Insert(ops, 0, s.spare())
+	}
 	if c.n == 1 {
 		for i := range accounts {
 			if i != c.from && i != c.to {
@@ -281,6 +305,9 @@ func (s *script) content() map[string][]byte {
 		return all
 	}
 	all[s.counterKey()] = s.counter()
+	if s.clears(s.last.n + 1) {
+		all[s.spareKey()] = s.spare().value
+	}
 	for i := range accounts {
 		o := s.account(i)
 		all[o.key] = o.value
@@ -302,6 +329,17 @@ func (s *script) counterKey() string { return counterKey(s.writer) }
 
 func counterKey(writer int) string { return fmt.Sprintf("writer%d/count", writer) }
 
+func (s *script) spareKey() string { return spareKey(s.writer) }
+
+// spareKey returns the key that a commit puts for the next one to clear. It comes before the
+// counter's.
+func spareKey(writer int) string { return fmt.Sprintf("writer%d/clear", writer) }
+
+// spare is the pair that the last commit puts for the next one.
+func (s *script) spare() op {
+	return op{key: s.spareKey(), value: fmt.Appendf(nil, "%d %d", s.counted.n, s.counted.salt)}
+}
+
 func (s *script) accountKey(i int) string { return fmt.Sprintf("writer%d/account/%d", s.writer, i) }
 
 func (s *script) recordKey(n uint64) string { return fmt.Sprintf("writer%d/record/%08d", s.writer, n) }
@@ -309,11 +347,12 @@ func (s *script) recordKey(n uint64) string { return fmt.Sprintf("writer%d/recor
 // counter returns the counter's value, which is as long as a record where it is all that was
 // written.
 func (s *script) counter() []byte {
-	v := fmt.Appendf(nil, "%d %d", s.last.n, s.last.salt)
-	if !s.alone(s.last.n) {
+	by := s.counted
+	v := fmt.Appendf(nil, "%d %d", by.n, by.salt)
+	if !s.alone(by.n) {
 		return v
 	}
-	record := recordValue(s.seed, s.writer, s.last.n, s.last, s.sizes(s.last))
+	record := recordValue(s.seed, s.writer, by.n, by, s.sizes(by))
 	return append(append(v, ' '), record...)
 }
 

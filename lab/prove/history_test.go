@@ -33,7 +33,7 @@ func TestHistoryIsAFunctionOfSeedWriterNumberAndSalt(t *testing.T) {
 }
 
 func TestSomeCommitsAreOfOnePair(t *testing.T) {
-	s, sizes := newScript(1, 0), map[int]bool{}
+	s, sizes, p := newScript(1, 0), map[int]bool{}, past{Seed: 1, Chains: []chain{{{Salt: 5}}}}
 	for n := uint64(1); n <= 70; n++ {
 		ops := s.ops(s.play(5))
 		if alone := len(ops) == 1; alone != s.alone(n) {
@@ -41,12 +41,41 @@ func TestSomeCommitsAreOfOnePair(t *testing.T) {
 		} else if alone {
 			sizes[len(ops[0].value)/64] = true
 		}
-		if at, err := parseCounter(s.content()[s.counterKey()]); err != nil || at != (stamp{n, 5}) {
-			t.Errorf("the counter of commit %d reads %v, %v", n, at, err)
+		content := s.content()
+		_, spare := content[s.spareKey()]
+		if at, _, known := p.lastOf(0, content[s.counterKey()], spare); !known || at != (stamp{n, 5}) {
+			t.Errorf("the counter of commit %d reads %v, %v", n, at, known)
 		}
 	}
 	if len(sizes) < 3 {
 		t.Errorf("they are all alike: %v", sizes)
+	}
+}
+
+// A commit that only deletes leaves no number behind.
+func TestACommitThatOnlyDeletesIsKnownByWhatIsGone(t *testing.T) {
+	c := chain{{Salt: 5}}
+	p := past{Seed: 1, Chains: []chain{c}}
+	n := uint64(2)
+	for !p.Work.clears(n) {
+		n++
+	}
+	s := newScript(1, 0)
+	s.playTo(n-1, c)
+	if o := p.compare(s.content()); o.Broken != "" || o.Torn != "" || o.N[0] != n-1 {
+		t.Errorf("before it: %+v", o)
+	}
+	part := s.content()
+	delete(part, s.spareKey())
+	delete(part, s.recordKey(n-1))
+	if o := p.compare(part); o.Torn == "" || o.N[0] != n-2 {
+		t.Errorf("the commit before it in part: %+v", o)
+	}
+	if ops := s.ops(s.play(5)); len(ops) != 1 || ops[0].value != nil {
+		t.Errorf("it does %+v", ops)
+	}
+	if o := p.compare(s.content()); o.Broken != "" || o.Torn != "" || o.N[0] != n {
+		t.Errorf("behind it: %+v", o)
 	}
 }
 

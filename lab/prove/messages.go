@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"path/filepath"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
@@ -41,7 +40,7 @@ func (s *messages) hold(context.Context) (release func() error) { return func() 
 func (s *messages) Check(ctx context.Context) error { return s.Store.(driver.Checker).Check(ctx) }
 
 func openMessages(ctx context.Context, d logDriver, spec storeSpec, seed uint64) (subject, error) {
-	f, s, err := d.OpenFeed(ctx, driver.Config{Path: filepath.Join(spec.Dir, "store"), Mode: driver.Exclusive,
+	f, s, err := d.OpenFeed(ctx, driver.Config{Path: spec.path(), Mode: driver.Exclusive,
 		Weakest: spec.Class,
 		Logger:  slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -109,7 +108,8 @@ type tape struct {
 	ends []uint64 // of each commit, the number of messages with it
 }
 
-// Half of the commits append one message, the others some at once, and a few many.
+// Half of the commits append one message, the others some at once, and those many that are large
+// ones of keys.
 const (
 	someMessages = 6
 	manyMessages = 60
@@ -121,10 +121,10 @@ func (t *tape) end(n uint64) uint64 {
 		c := len(t.ends) + 1
 		r := rand.New(rand.NewPCG(mix(t.seed, "batch", c), t.seed))
 		size := uint64(1)
-		switch kind := r.IntN(40); {
-		case kind == 0:
-			size += r.Uint64N(manyMessages)
-		case kind < 20:
+		switch {
+		case c%batchEvery == 3:
+			size = manyMessages
+		case r.IntN(2) == 0:
 			size += r.Uint64N(someMessages)
 		}
 		if c > 1 {

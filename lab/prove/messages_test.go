@@ -49,6 +49,16 @@ func TestMessagesHaveEveryLengthAndAnotherContentUnderAnotherSalt(t *testing.T) 
 	}
 }
 
+// A log has large commits as often as a store of keys: one that is torn shows only while it is made.
+func TestALogHasLargeCommits(t *testing.T) {
+	tp := tape{seed: 1}
+	for n := uint64(1); n <= 30; n++ {
+		if got, large := tp.end(n)-tp.end(n-1), n%batchEvery == 3; (got > someMessages) != large {
+			t.Errorf("commit %d appends %d messages", n, got)
+		}
+	}
+}
+
 func TestCompareFindsWhatTheLogHolds(t *testing.T) {
 	old := chain{{Salt: 5}}
 	tp := tape{seed: 1}

@@ -12,7 +12,10 @@ import (
 
 // chosen is an operation: a step of one of several recordings, how many of its kind were chosen of
 // that one before it, and of all.
-type chosen struct{ of, step, nth, turn int }
+type chosen struct {
+	of, step, nth, turn int
+	unborn              int // 1: there was no commit yet, and a failure has nothing to lose
+}
 
 // order returns the operations that processes asked for, one of each kind in turn. A kind that
 // several courses have counts once, and its turns come from all of them: time is short, and every
@@ -23,8 +26,8 @@ type chosen struct{ of, step, nth, turn int }
 // come syncs that several commits wait for, those of long files and behind renames, and the writes
 // that end commits; all files of a backup that is made count as one. Of a file the rarest kinds
 // come first, and between them the most frequent ones, which are what commits do. Of a kind those
-// of one writer come first, which are found again in a repeated run, and those of a heavy course
-// last.
+// of one writer come first, which are found again in a repeated run, then those behind a
+// commit, and those of a heavy course last.
 func order(courses []course, rng *rand.Rand) []chosen {
 	of, group, heavy := map[string][]chosen{}, map[string]string{}, make([]int, len(courses))
 	many := make([]int, len(courses))
@@ -55,7 +58,11 @@ func order(courses []course, rng *rand.Rand) []chosen {
 					group[k] = g
 				}
 			}
-			of[k] = append(of[k], chosen{of: n, step: i, nth: nth[k]})
+			it := chosen{of: n, step: i, nth: nth[k]}
+			if i < c.first {
+				it.unborn = 1
+			}
+			of[k] = append(of[k], it)
 			nth[k]++
 		}
 	}
@@ -64,7 +71,7 @@ func order(courses []course, rng *rand.Rand) []chosen {
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		slices.SortStableFunc(list, func(a, b chosen) int {
 			return cmp.Or(cmp.Compare(a.nth, b.nth), cmp.Compare(many[a.of], many[b.of]),
-				cmp.Compare(heavy[a.of], heavy[b.of]))
+				cmp.Compare(a.unborn, b.unborn), cmp.Compare(heavy[a.of], heavy[b.of]))
 		})
 	}
 	var ranks [4][]chosen

@@ -40,6 +40,7 @@ func registerPlanted() {
 		{name: "late-backup", apply: applyAll, backsUpEarly: true},
 		{name: "panicking", open: panicIfThere},
 		{name: "hanging", open: hangIfThere},
+		{name: "shallow", open: makeFolders},
 	} {
 		driver.Register(p)
 	}
@@ -263,3 +264,6 @@ func hangIfThere(path string) {
 		time.Sleep(time.Hour)
 	}
 }
+
+// makeFolders makes the folders that a store is to lie in, and syncs none of their names.
+func makeFolders(path string) { _ = os.MkdirAll(filepath.Dir(path), 0o700) } // opening fails then

@@ -30,6 +30,18 @@ type storeSpec struct {
 	Dir   string // the store's own folder
 	Class kv.Durability
 	Copy  bool `json:",omitempty"` // not the store, but the backup of it
+	Deep  bool `json:",omitempty"` // it lies within folders that are made with it
+}
+
+// path returns where the store is, or its backup.
+func (s storeSpec) path() string {
+	switch {
+	case s.Copy:
+		return s.backup()
+	case s.Deep:
+		return filepath.Join(s.Dir, "one", "within", "another", "store")
+	}
+	return filepath.Join(s.Dir, "store")
 }
 
 // backup returns the path that the store is copied to.
@@ -37,11 +49,7 @@ func (s storeSpec) backup() string { return filepath.Join(s.Dir, "backup") }
 
 // url returns the store's URL, of which the characters that mean something in URLs are escaped.
 func (s storeSpec) url() string {
-	path := filepath.Join(s.Dir, "store")
-	if s.Copy {
-		path = s.backup()
-	}
-	path = filepath.ToSlash(path)
+	path := filepath.ToSlash(s.path())
 	return s.Entry.Engine + ":" + strings.NewReplacer("%", "%25", "?", "%3F").Replace(path) + "?" + s.Entry.Options
 }
 
@@ -154,4 +162,7 @@ type caps struct {
 	Shared bool          // several processes may work on one store
 	Remote bool          // it is a server's
 	Mixed  kv.Durability // of Synced: a weaker class that one store can have beside it and stay whole; Synced is none
+	// Early, of Synced, is a weaker class of which nothing holds when power fails, until the next
+	// commit that is synced; Synced is none.
+	Early kv.Durability
 }

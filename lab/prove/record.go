@@ -77,7 +77,8 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	if s.slow {
 		spec.Pause, spec.Level = 2*syncTime, s.level
 	}
-	spec.Past.Work, spec.Buffers = s.work, t.caps.Class == kv.Buffered || t.caps.Mixed == kv.Buffered
+	spec.Past.Work = s.work
+	spec.Buffers = slices.Contains([]kv.Durability{t.caps.Class, t.caps.Mixed, s.work.Early}, kv.Buffered)
 	r.ledger.acks = make([][]ack, s.writers)
 	r.copies = in.before == nil && slices.ContainsFunc(s.legs, func(l leg) bool { return l.First == backup })
 	if in.before != nil {

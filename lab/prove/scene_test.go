@@ -8,6 +8,8 @@ import (
 	_ "github.com/assaydb/assay/engines/levelkv"
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/lab/powerfs"
+	"github.com/assaydb/assay/lab/result"
 )
 
 // An option that an engine does not have any more would leave its files large, and what happens to
@@ -101,4 +103,58 @@ func TestProcessesThatShareAStoreComeEarly(t *testing.T) {
 			t.Errorf("shared %v: the one of several processes is recording %d", shares, apart)
 		}
 	}
+}
+
+// A folder's name is not durable by what is in it: all that are made with a store are synced, each
+// into the one above.
+func TestAStoreLiesWithinNewFolders(t *testing.T) {
+	if !slices.ContainsFunc(scenes, func(s scene) bool { return s.deep }) {
+		t.Error("no scene has a store within folders that are not there before")
+	}
+	for engine, want := range map[string]bool{"bbolt": true, "shallow": false} {
+		l, task := laneOf(t, engine, result.FaultPower)
+		rec, err := l.record(t.Context(), task, scene{writers: 1, deep: true, legs: []leg{{"", 3}}}, 7, run{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := rec.tape.Play()
+		if err == nil {
+			err = p.Forward(len(rec.steps))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := p.Image(powerfs.Random(powerfs.Rule{Entries: powerfs.Strict, Survivors: powerfs.Nothing}, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := l.examineImage(t.Context(), task, img, rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lost, _ := rec.trial(len(rec.steps)).lost(o.N); (lost == 0 && o.Broken == "") != want {
+			t.Errorf("%s: %d commits are lost, %q", engine, lost, o.Broken)
+		}
+	}
+}
+
+// A compaction that fails may lose a weaker commit right before it.
+func TestACompactionThatFailsComesBehindAWeakerCommit(t *testing.T) {
+	for _, small := range []bool{false, true} {
+		if !slices.ContainsFunc(faulty, func(s scene) bool { return s.small == small && s.weak && s.weakBefore(compact) }) {
+			t.Errorf("small files %v: no disk fails beneath a compaction behind a weaker commit", small)
+		}
+	}
+}
+
+// weakBefore reports whether a weaker commit comes right before a leg that begins so.
+func (s scene) weakBefore(first string) bool {
+	n := uint64(0)
+	for _, leg := range s.legs {
+		if leg.First == first && n > 0 && (work{Weak: kv.Flushed}).class(n, kv.Synced) != kv.Synced {
+			return true
+		}
+		n += leg.Commits
+	}
+	return false
 }

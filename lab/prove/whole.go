@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -26,9 +27,8 @@ func (s *keys) whole(ctx context.Context, p past) (o outcome, ok bool) {
 				return errWrong
 			}
 			if g := &all[w]; g.should == nil && string(k) == counterKey(w) {
-				at, err := parseCounter(value)
-				c, known := p.chainOf(w, at)
-				if err != nil || !known {
+				at, c, known := p.lastOf(w, value, g.has(spareKey(w)))
+				if !known {
 					return errWrong
 				}
 				o.N[w], o.chains[w] = at.n, c
@@ -51,6 +51,11 @@ type glance struct {
 	should map[string][]byte // nil until its counter is read
 	before [][2][]byte       // what came before that
 	seen   int
+}
+
+// has reports whether a key came before the counter.
+func (g *glance) has(key string) bool {
+	return slices.ContainsFunc(g.before, func(pair [2][]byte) bool { return string(pair[0]) == key })
 }
 
 // take notes a pair. An error is that it is another one.

@@ -97,6 +97,7 @@ func (s *state) open(ctx context.Context, spec writeSpec, from func(w int) uint6
 	s.say(message{Opening: clock()})
 	opened, err := openSubject(ctx, spec.Store, spec.Past)
 	for tries := 1; err != nil && spec.Resume && tries < mostOpenings; tries++ { // the disk may have failed once
+		s.say(message{Opening: clock()})
 		opened, err = openSubject(ctx, spec.Store, spec.Past)
 	}
 	if err != nil {
@@ -267,7 +268,16 @@ func (s *keys) count(ctx context.Context, w int) (at stamp, err error) {
 		if err != nil {
 			return err
 		}
-		at, err = parseCounter(value)
+		if at, err = parseCounter(value); err != nil || !s.past.Work.clears(at.n+1) {
+			return err
+		}
+		if _, err = v.Get([]byte(spareKey(w))); errors.Is(err, kv.NotFound) { // it tells no salt
+			last := s.scripts[w].last
+			if at = (stamp{n: at.n + 1}); last.n == at.n {
+				at = last
+			}
+			return nil
+		}
 		return err
 	})
 	return at, err
@@ -326,7 +336,10 @@ func (s *script) reads(c commit) []op {
 	if c.n == 1 {
 		return nil
 	}
-	if c.alone {
+	switch {
+	case s.clears(c.n):
+		return []op{s.spare()}
+	case c.alone:
 		return []op{{key: s.counterKey(), value: s.counter()}}
 	}
 	ops := []op{{key: s.counterKey(), value: s.counter()}, s.account(c.from), s.account(c.to), {key: s.recordKey(c.n)}}
