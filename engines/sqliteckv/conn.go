@@ -5,6 +5,13 @@ package sqliteckv
 // #include "sqlite.h"
 // #cgo noescape sqlite3_get_autocommit
 // #cgo nocallback sqlite3_get_autocommit
+// #cgo noescape written
+// #cgo nocallback written
+// static int written(sqlite3 *db) {
+// 	int n = 0, most;
+// 	sqlite3_db_status(db, 9, &n, &most, 0); // SQLITE_DBSTATUS_CACHE_WRITE
+// 	return n;
+// }
 import "C"
 
 import (
@@ -51,6 +58,9 @@ func (c *conn) Close() error {
 	c.told.end()
 	return nil
 }
+
+// Written counts the pages that this connection has written.
+func (c *conn) Written() int { return int(C.written(c.db)) }
 
 // Autocommit reports whether no transaction is open.
 func (c *conn) Autocommit() bool { return C.sqlite3_get_autocommit(c.db) != 0 }

@@ -15,6 +15,7 @@ const char *sqlite3_errmsg(sqlite3 *db);
 const char *sqlite3_errstr(int rc);
 int sqlite3_system_errno(sqlite3 *db);
 int sqlite3_get_autocommit(sqlite3 *db);
+int sqlite3_db_status(sqlite3 *db, int op, int *current, int *highest, int reset);
 int sqlite3_db_readonly(sqlite3 *db, const char *name);
 void sqlite3_interrupt(sqlite3 *db);
 

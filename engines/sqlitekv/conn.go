@@ -60,6 +60,15 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// Written counts the pages that this connection has written.
+func (c *conn) Written() int {
+	const size = int(unsafe.Sizeof(int32(0)))
+	out := c.tls.Alloc(2 * size)
+	defer c.tls.Free(2 * size)
+	lib.Xsqlite3_db_status(c.tls, c.db, lib.SQLITE_DBSTATUS_CACHE_WRITE, out, out+uintptr(size), 0)
+	return int(*(*int32)(unsafe.Pointer(unsafe.SliceData(libc.GoBytes(out, size)))))
+}
+
 // Autocommit reports whether no transaction is open.
 func (c *conn) Autocommit() bool { return lib.Xsqlite3_get_autocommit(c.tls, c.db) != 0 }
 

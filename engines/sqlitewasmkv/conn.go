@@ -89,6 +89,12 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// Written counts the pages that this connection has written.
+func (c *conn) Written() int {
+	n, _, _ := c.db.Status(sqlite3.DBSTATUS_CACHE_WRITE, false) // SQLite has it since 3.7.12
+	return int(n)
+}
+
 // Autocommit reports whether no transaction is open.
 func (c *conn) Autocommit() bool { return c.db.GetAutocommit() }
 

@@ -13,6 +13,9 @@ type conn struct {
 	layout layout
 	level  string // the value of synchronous in force, "" if that is not known
 
+	covers  bool // the commit that comes is synced
+	written int  // then, how many pages were written before it
+
 	doubt bool // the last commit failed so that nobody knows whether it is there
 
 	idle [kinds]*statement // prepared on first use

@@ -32,6 +32,9 @@ type Conn interface {
 	// closed. SQLite copies it into the database then, and removes it.
 	KeepLog(bool)
 
+	// Written counts the pages that this connection has written. It begins anew some time.
+	Written() int
+
 	// Autocommit reports whether no transaction is open.
 	Autocommit() bool
 

@@ -70,10 +70,12 @@ func (t *txn) Commit() error {
 		return errRolledBack
 	}
 	rc := t.c.run(kindCommit, nil, nil)
-	if t.ended = rc == Done; t.ended {
-		return nil
+	if rc != Done {
+		return t.c.committed(rc)
 	}
-	return t.c.committed(rc)
+	err := t.c.cover()
+	t.ended = err == nil
+	return err
 }
 
 // Close rolls back what is not committed.
@@ -120,6 +122,9 @@ func (s *Store) applyOne(op *driver.Op, d driver.Durability) error {
 	}
 	if rc := c.run(k, op.Key, value); rc != Done {
 		return errors.Join(c.committed(rc), s.endWriting(c))
+	}
+	if err := c.cover(); err != nil {
+		return errors.Join(err, s.endWriting(c))
 	}
 	return s.takeBack(c, writer)
 }

@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/assaydb/assay/kv/driver"
+)
+
+// cover makes durable what stands before a synced commit that has written nothing. SQLite: where a
+// row gets the value that it has, or one is deleted that is not there, no page changes, and nothing
+// is synced. But that may be what a commit of a weaker class has left.
+func (c *conn) cover() error {
+	s := c.reader.s
+	if !c.covers || c.db.Written() != c.written {
+		return nil
+	}
+	var err error
+	switch {
+	case s.journal != wal: // which ends a commit by its removal
+		err = s.onSync.Dir(filepath.Dir(s.path))
+	case s.log.doubt:
+		err = s.rewriteLog(c, patience)
+	default:
+		err = s.syncLog()
+	}
+	if err == nil {
+		return nil
+	}
+	c.doubt = true
+	return &driver.Error{Kind: driver.InDoubt, Err: err}
+}
+
+// syncLog syncs the log, if there is one.
+func (s *Store) syncLog() error {
+	f, err := os.OpenFile(s.path+"-wal", os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.onSync.Time(f.Sync), f.Close())
+}
