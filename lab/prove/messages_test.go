@@ -49,7 +49,8 @@ func TestMessagesHaveEveryLengthAndAnotherContentUnderAnotherSalt(t *testing.T) 
 	}
 }
 
-// A log has large commits as often as a store of keys: one that is torn shows only while it is made.
+// A log has large commits as often as a store of keys: one that is torn shows only while it is
+// made.
 func TestALogHasLargeCommits(t *testing.T) {
 	tp := tape{seed: 1}
 	for n := uint64(1); n <= 30; n++ {

@@ -141,7 +141,8 @@ func TestAStoreLiesWithinNewFolders(t *testing.T) {
 // A compaction that fails may lose a weaker commit right before it.
 func TestACompactionThatFailsComesBehindAWeakerCommit(t *testing.T) {
 	for _, small := range []bool{false, true} {
-		if !slices.ContainsFunc(faulty, func(s scene) bool { return s.small == small && s.weak && s.weakBefore(compact) }) {
+		weak := func(s scene) bool { return s.small == small && s.weak && s.weakBefore(compact) }
+		if !slices.ContainsFunc(faulty, weak) {
 			t.Errorf("small files %v: no disk fails beneath a compaction behind a weaker commit", small)
 		}
 	}

@@ -48,7 +48,8 @@ func openSubject(ctx context.Context, spec storeSpec, p past) (subject, error) {
 	if d, ok := logOf(spec.Entry.Engine); ok {
 		return openMessages(ctx, d, spec, p.Seed)
 	}
-	db, err := kv.Open(ctx, spec.url(), kv.WithWeakest(max(spec.Class, p.Work.Weak, p.Work.Early)), kv.WithWait(lockWait))
+	weakest := max(spec.Class, p.Work.Weak, p.Work.Early)
+	db, err := kv.Open(ctx, spec.url(), kv.WithWeakest(weakest), kv.WithWait(lockWait))
 	if err != nil {
 		return nil, err
 	}
