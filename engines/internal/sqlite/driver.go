@@ -93,6 +93,7 @@
 //   - ours_log.go: a log that is written once more after a failed sync, and by who opens it if
 //     nobody has closed it; checkpoints that tell. Each build says when one is due, in a file
 //     ours_checkpoint.go
+//   - ours_cover.go: a synced commit that changes nothing is synced, for the weaker ones before it
 //   - ours_look.go: reading leaves no files
 //   - ours_figures.go: what is counted, and whether others have committed
 //

@@ -9,6 +9,18 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 )
 
+// forWriting lends a connection whose commits are of class d.
+func (s *Store) forWriting(d driver.Durability) (*conn, error) {
+	c, err := s.writerAt(s.levelFor(d))
+	if err != nil {
+		return nil, err
+	}
+	if c.covers = d == driver.Synced; c.covers {
+		c.written = c.db.Written()
+	}
+	return c, nil
+}
+
 // cover makes durable what stands before a synced commit that has written nothing. SQLite: where a
 // row gets the value that it has, or one is deleted that is not there, no page changes, and nothing
 // is synced. But that may be what a commit of a weaker class has left.

@@ -77,18 +77,6 @@ func (s *Store) takeBack(c *conn, r role) error {
 	return c.close()
 }
 
-// forWriting lends a connection whose commits are of class d.
-func (s *Store) forWriting(d driver.Durability) (*conn, error) {
-	c, err := s.writerAt(s.levelFor(d))
-	if err != nil {
-		return nil, err
-	}
-	if c.covers = d == driver.Synced; c.covers {
-		c.written = c.db.Written()
-	}
-	return c, nil
-}
-
 // writerAt lends a connection whose commits run under a value of synchronous.
 func (s *Store) writerAt(level string) (*conn, error) {
 	c, err := s.lend(writer)

@@ -123,10 +123,7 @@ func (s *Store) applyOne(op *driver.Op, d driver.Durability) error {
 	if rc := c.run(k, op.Key, value); rc != Done {
 		return errors.Join(c.committed(rc), s.endWriting(c))
 	}
-	if err := c.cover(); err != nil {
-		return errors.Join(err, s.endWriting(c))
-	}
-	return s.takeBack(c, writer)
+	return errors.Join(c.cover(), s.endWriting(c))
 }
 
 // notNil makes an empty value of a missing one: bind takes nil for no argument.
