@@ -10,8 +10,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gofrs/flock"
+
 	"github.com/assaydb/assay/engines/internal/sqlite"
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/powertest"
 )
@@ -58,6 +61,79 @@ func aFailedSyncLosesNothingThatOthersCommit(t *testing.T, engine string) {
 	}
 	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=3" && got != "a=2 b=3" {
 		t.Errorf("what another handle committed is lost: got %s", got)
+	}
+}
+
+// Of two processes that open a log which nobody closed, and of which a sync had failed, one is alone
+// and is to mend it. It may meet a lock of the other one and go; that one is alone then.
+func whoWasToMendALogMayGo(t *testing.T, engine string) {
+	disk := powertest.NewDisk(t, nil)
+	path := filepath.Join(disk.Dir(), "db")
+	db := open(t, engine, path, "")
+	if err := db.Put(t.Context(), kv.Flushed, []byte("a"), []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(disk.Dir(), "left") // as a process that dies leaves it
+	for _, ending := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + ending)
+		if err == nil {
+			err = os.WriteFile(left+ending, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := driver.SyncTree(disk.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.OpenFile(left+"-wal", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(log)
+	if err == nil {
+		_, err = log.WriteAt(make([]byte, len(data)), 0)
+	}
+	if err == nil {
+		err = log.Sync()
+	}
+	if err == nil {
+		_, err = log.WriteAt(data, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	failSync(disk, 1)
+	if err := log.Sync(); err == nil {
+		t.Fatal("the sync did not fail")
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mender := flock.New(left+"-wal", flock.SetFlag(os.O_RDONLY))
+	if ok, err := mender.TryLock(); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	d, _ := driver.Lookup(engine)
+	build := *d.(*sqlite.Library)
+	connect := build.Connect
+	build.Connect = func(path string, flags int32, onSync driver.OnSync) (sqlite.Conn, error) {
+		if err := mender.Unlock(); err != nil {
+			return nil, err
+		}
+		return connect(path, flags, onSync)
+	}
+	second, err := kv.OpenDriver(t.Context(), &build, driver.Config{Path: left, Mode: driver.Shared})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeDB(t, second) })
+	if err := second.Put(t.Context(), kv.Synced, []byte("b"), []byte("2")); err != nil {
+		t.Fatal(err)
+	}
+	after := open(t, engine, filepath.Join(disk.Cut(t), "left"), "")
+	if got := all(t, after, kv.Range{}); got != "a=1 b=2" {
+		t.Errorf("a synced commit is lost behind a hole of the log: got %q", got)
 	}
 }
 

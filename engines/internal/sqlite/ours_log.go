@@ -239,16 +239,21 @@ func (s *Store) enter(c *conn) error {
 	if err := s.prepare(c); err != nil {
 		return err
 	}
-	return s.join()
+	return s.join(c)
 }
 
 // join makes the handle one of the users. Beside others it stays in doubt of the log: a sync of one
-// of them may have failed before it was there to be told, and he may die before he mends that.
-func (s *Store) join() error {
+// of them may have failed before it was there to be told, and he may die before he mends that. One
+// who was to mend a log that nobody had closed may have gone without.
+func (s *Store) join(c *conn) error {
 	if s.readOnly || s.journal != wal {
 		return nil
 	}
 	alone, err := s.log.alone(s.path)
+	if err == nil && alone && s.log.doubt {
+		c.db.KeepLog(true)
+		err = s.rewriteLog(c, 0)
+	}
 	if err != nil {
 		return err
 	}
