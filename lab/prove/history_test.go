@@ -230,7 +230,7 @@ func TestCommitThatReturnedAnErrorMayBeThereOrNot(t *testing.T) {
 		}
 	}
 	s := newScript(1, 0)
-	s.playTo(12, old)
+	s.playTo(13, old) // the 12th only clears, which looks alike under each salt
 	if o := p.compare(s.content()); o.Broken == "" {
 		t.Errorf("a commit after the failed one, under the old salt, passed: %+v", o)
 	}
