@@ -64,8 +64,8 @@ func aFailedSyncLosesNothingThatOthersCommit(t *testing.T, engine string) {
 	}
 }
 
-// Of two processes that open a log which nobody closed, and of which a sync had failed, one is alone
-// and is to mend it. It may meet a lock of the other one and go; that one is alone then.
+// Of two processes that open a log which nobody closed, and of which a sync had failed, one is
+// alone and is to mend it. It may meet a lock of the other one and go; that one is alone then.
 func whoWasToMendALogMayGo(t *testing.T, engine string) {
 	disk := powertest.NewDisk(t, nil)
 	path := filepath.Join(disk.Dir(), "db")
