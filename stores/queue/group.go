@@ -11,8 +11,11 @@ import (
 
 // A group is at most so many operations of, roughly, so many bytes; one may be larger. A job counts
 // as jobBytes at least, so that a group is on few enough jobs, too.
-const groupOps, groupBytes = 256, 1 << 20
-const jobBytes = groupBytes / 4096
+const (
+	groupOps   = 256
+	groupBytes = 1 << 20
+	jobBytes   = groupBytes / 4096
+)
 
 // request is one call that waits for its turn.
 type request struct {

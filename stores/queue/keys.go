@@ -60,7 +60,10 @@ const (
 
 // format is the version of this layout; one of oldFormat is read, and becomes one of format by the
 // next change.
-const format, oldFormat = 3, 2
+const (
+	format    = 3
+	oldFormat = 2
+)
 
 // place is where a job is in a queue's order: entries in the order of claims, and timers, whose
 // priority is 0.
@@ -97,9 +100,10 @@ type keys struct {
 func newKeys(name string) keys {
 	prefix := func(kind byte) []byte { return kv.AppendString([]byte{kind}, name) }
 	return keys{job: prefix(jobPrefix), ready: prefix(readyPrefix), timer: prefix(timerPrefix),
-		extended: prefix(extendPrefix), dead: prefix(deadPrefix), queue: prefix(queuePrefix),
-		failure: prefix(failurePrefix), key: prefix(keyPrefix), keyEnd: prefix(keyEndPrefix),
-		schedule: prefix(schedulePrefix)}
+		extended: prefix(extendPrefix),
+		dead:     prefix(deadPrefix), queue: prefix(queuePrefix), failure: prefix(failurePrefix),
+		key:    prefix(keyPrefix),
+		keyEnd: prefix(keyEndPrefix), schedule: prefix(schedulePrefix)}
 }
 
 // with returns the key of a job after one of the beginnings that only an id follows.

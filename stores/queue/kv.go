@@ -44,7 +44,8 @@ var turnsOf sync.Map
 
 func newKVBackend(db *kv.DB) *kvBackend {
 	b := &kvBackend{db: db, turns: new(atomic.Uint64), queues: map[string]*kvQueue{}}
-	b.alone, b.run = !b.Traits().Shared, b.turn
+	b.alone = !b.Traits().Shared
+	b.run = b.turn
 	return b
 }
 

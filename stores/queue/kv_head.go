@@ -16,11 +16,17 @@ type head struct {
 
 // Of the head at most mostHead jobs are kept, and 1 to mostRead are read at once: the more often a
 // queue is changed by others, which makes the head void, the less is read in vain.
-const mostHead, mostRead = 8192, 512
+const (
+	mostHead = 8192
+	mostRead = 512
+)
 
 // While the head has at most mostHeadShort jobs, what is published with up to mostShort bytes is
 // kept in it.
-const mostHeadShort, mostShort = 256, 4 << 10
+const (
+	mostHeadShort = 256
+	mostShort     = 4 << 10
+)
 
 func (h *head) reset() {
 	clear(h.list)

@@ -215,7 +215,8 @@ func once(dst, receipts []Receipt) []Receipt {
 	dst = append(dst, receipts...)
 	if len(dst) > 1 {
 		slices.SortFunc(dst, func(a, b Receipt) int {
-			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Token, b.Token))
+			return cmp.Or(cmp.Compare(a.ID, b.ID),
+				cmp.Compare(a.Token, b.Token))
 		})
 		dst = slices.CompactFunc(dst, func(a, b Receipt) bool { return a.ID == b.ID && a.Token == b.Token })
 	}

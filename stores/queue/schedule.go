@@ -119,8 +119,9 @@ func (q *Queue) RunSchedule(ctx context.Context, d kv.Durability, s Schedule) er
 const noTick = -1
 
 // tick does a Tick, and returns what is stored then.
-func (q *Queue) tick(ctx context.Context, d kv.Durability, name string, from, at int64,
-	drafts []Draft) (last int64, err error) {
+func (q *Queue) tick(
+	ctx context.Context, d kv.Durability, name string, from, at int64, drafts []Draft,
+) (last int64, err error) {
 	if err := checkDrafts(drafts); err != nil {
 		return 0, err
 	}
