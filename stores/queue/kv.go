@@ -14,17 +14,12 @@ import (
 // New returns the queues kept in db. It uses the keys that begin with one of "dejqrstuvx" and
 // nothing else; to keep them beside other data, give it a [kv.DB.Namespace]. Close the store before
 // db.
-//
-// Several Stores over db may have the same keys. What is not a Store must not write them while one
-// is open: in Exclusive mode a Store reads anew only what another one may have changed.
 func New(db *kv.DB, opts *Options) (*Store, error) {
 	db, err := db.RequireAtomic()
 	if err != nil {
 		return nil, err
 	}
-	turns, _ := turnsOf.LoadOrStore([2]string{db.Engine(), db.Path()}, new(atomic.Uint64))
 	b := newKVBackend(db)
-	b.turns = turns.(*atomic.Uint64)
 	s, err := NewStore(b, opts)
 	if err != nil {
 		return nil, err
@@ -37,14 +32,8 @@ func New(db *kv.DB, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// turnsOf has for every engine and path a *atomic.Uint64, which counts the transactions of queues
-// that began in this process, whichever Store's they are and by whichever opening: a program may
-// wrap an engine's handle twice.
-var turnsOf sync.Map
-
 func newKVBackend(db *kv.DB) *kvBackend {
 	b := &kvBackend{db: db, turns: new(atomic.Uint64), queues: map[string]*kvQueue{}}
-	b.alone = !b.Traits().Shared
 	b.run = b.turn
 	return b
 }
@@ -55,31 +44,28 @@ type kvBackend struct {
 	leave func()   // of keyspace.Enter
 	lows  sync.Map // by name: *atomic.Int64, kvQueue.low for Counts
 
-	turns *atomic.Uint64 // of turnsOf
-	alone bool           // all that changes the queues is counted in turns
+	turns *atomic.Uint64 // counts the transactions of the Store
 
 	// The rest is used by Commit alone.
-	last, since uint64 // the last of turns, which was this one's, and the first since when all were
-	queues      map[string]*kvQueue
-	used        []*kvQueue // by the transaction that is running
-	tx          *kv.Tx
-	group       []*Op
-	run         func(*kv.Tx) error
-	value       []byte
-	due         []claimed
+	queues map[string]*kvQueue
+	used   []*kvQueue // by the transaction that is running
+	tx     *kv.Tx
+	group  []*Op
+	run    func(*kv.Tx) error
+	value  []byte
+	due    []claimed
 }
 
 var _ Backend = (*kvBackend)(nil)
 
 // kvQueue is what is kept in memory of a queue. It holds as long as the stored version is the one
-// it was made at, which need not be read where nobody else had a turn since.
+// it was made at.
 type kvQueue struct {
 	keys
 	stats
-	valid   bool   // head, claims, due and low are right at version
-	turn    uint64 // of the last transaction that loaded it
-	inUse   bool   // in kvBackend.used
-	changed bool   // by the transaction that is running
+	valid   bool // head, claims, due and low are right at version
+	inUse   bool // in kvBackend.used
+	changed bool // by the transaction that is running
 	head    head
 	claims  map[uint64]claimed // by id: of the live claims that have no slot, some
 	due     int64              // no timer ends before it; math.MaxInt64 if there is none
@@ -141,10 +127,6 @@ func (b *kvBackend) turn(tx *kv.Tx) error {
 	b.used = b.used[:0]
 	b.tx = tx
 	order := b.turns.Add(1) // one writer at a time is here
-	if order != b.last+1 {
-		b.since = order
-	}
-	b.last = order
 	for _, op := range b.group {
 		op.Begin()
 		op.order = order
@@ -174,12 +156,8 @@ func (b *kvBackend) load(name string) (q *kvQueue, err error) {
 	if q.inUse {
 		return q, nil
 	}
-	current := q.valid && b.alone && q.turn >= b.since
-	q.inUse, q.changed, q.turn = true, false, b.last
+	q.inUse, q.changed = true, false
 	b.used = append(b.used, q)
-	if current {
-		return q, nil
-	}
 	b.value, err = b.tx.Append(b.value[:0], q.queue)
 	if err != nil && !errors.Is(err, kv.NotFound) {
 		return nil, err
