@@ -318,7 +318,6 @@ func (c *copier) readAgain(ctx context.Context, of int64) (Summary, error) {
 	if err != nil {
 		return Summary{}, ofCopy(err)
 	}
-	readAhead(c.partial.path())
 	o := c.o
 	o.Range, o.Change = kv.Range{}, nil
 	got, err := summarise(ctx, db, o, of)

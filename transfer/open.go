@@ -48,11 +48,7 @@ func OpenExisting(ctx context.Context, rawURL string, access Access, options ...
 	if access == Look {
 		rawURL = inBulk(rawURL, readOnce[d.Info().Name])
 	}
-	db, err := kv.Open(ctx, rawURL, options...)
-	if err == nil && access == Look && !d.Info().Caps.Remote {
-		readAhead(path)
-	}
-	return db, err
+	return kv.Open(ctx, rawURL, options...)
 }
 
 // readOnce is what an engine is opened with that is read from one end to the other: blocks that
