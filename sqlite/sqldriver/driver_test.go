@@ -437,7 +437,8 @@ func TestATimeKeepsItsInstant(t *testing.T) {
 // TestAReadOnlyTransactionLeavesTheConnectionAsItWas has one that could not write before.
 func TestAReadOnlyTransactionLeavesTheConnectionAsItWas(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	for parameters, writes := range map[string]bool{"": true, "?_query_only=1": false} {
+	for _, parameters := range []string{"", "?_query_only=1"} {
+		writes := parameters == "" // and makes the table, which the second finds
 		db, err := sql.Open(sqldriver.Name, path+parameters)
 		if err != nil {
 			t.Fatal(err)
