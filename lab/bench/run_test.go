@@ -129,7 +129,7 @@ func TestStorageIsAsSlowAsItsModel(t *testing.T) {
 // An operation that an open loop cannot do is left out, with the reason: no engine has failed.
 func TestWhatAnOpenLoopCannotDoIsSkipped(t *testing.T) {
 	t.Parallel()
-	o := options(t, "bbolt", "hook/processes_1,get?keys=10")
+	o := options(t, "bbolt", "hook/delete_stale,get?keys=10")
 	o.Classes, o.Rate = []kv.Durability{kv.Flushed}, 50
 	run, err := Run(t.Context(), o)
 	if err != nil {
