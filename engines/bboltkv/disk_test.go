@@ -237,6 +237,78 @@ func cutAfterReopening(t *testing.T, nth uint64, dies bool, seed uint64, cut int
 	return true
 }
 
+// A sync that fails takes with it what Flushed commits have left to it, too. Whoever opens the store
+// behind a process that died then makes that durable with its own first Synced commit, also if
+// commits of the one that died were Flushed before it had opened the file, and if it was not sealed.
+func TestFlushedCommitsAreSafeBehindASyncThatFailed(t *testing.T) {
+	for _, how := range []struct {
+		name         string
+		nth          uint64 // the sync that fails
+		closes, dies bool   // between the Flushed commits and the one that syncs
+	}{
+		{name: "in one process", nth: 1},
+		{name: "of the page that names all others", nth: 2},
+		{name: "the store is closed between", nth: 1, closes: true},
+		{name: "the process dies between", nth: 1, dies: true},
+		{name: "the process dies between, and the next one's second sync fails", nth: 2, dies: true},
+	} {
+		t.Run(how.name, func(t *testing.T) {
+			disk := powertest.NewDisk(t, nil)
+			path := filepath.Join(disk.Dir(), "db")
+			put := func(db *kv.DB, d kv.Durability, from, to int, letter string) error {
+				return db.Update(ctx, d, func(tx *kv.Tx) (err error) {
+					for i := from; i < to; i++ {
+						err = errors.Join(err, tx.Put(fmt.Appendf(nil, "%03d", i), bytes.Repeat([]byte(letter), 100)))
+					}
+					return err
+				})
+			}
+			db := open(t, path, "")
+			must(t, errors.Join(put(db, kv.Synced, 0, 200, "c"), put(db, kv.Synced, 0, 200, "c")))
+			must(t, put(db, kv.Flushed, 0, 200, "f"))
+			if how.closes {
+				must(t, db.Close())
+				db = open(t, path, "")
+			}
+			if how.dies { // the seal is in one of the first two pages
+				data, err := os.ReadFile(path)
+				must(t, errors.Join(err, db.Close()))
+				file, ferr := os.OpenFile(path, os.O_RDWR, 0)
+				must(t, errors.Join(err, ferr))
+				_, err = file.WriteAt(data[:2*os.Getpagesize()], 0)
+				must(t, errors.Join(err, file.Close()))
+				db = open(t, path, "")
+			}
+			disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: how.nth, Match: "db"})
+			if err := put(db, kv.Synced, 0, 5, "d"); err == nil {
+				t.Fatal("the commit whose sync failed says nothing")
+			}
+			must(t, db.Close())
+			info, err := os.Stat(path)
+			must(t, errors.Join(err, os.Truncate(path, info.Size()-1))) // it has died before it marked the file
+
+			disk.Heal()
+			db = open(t, path, "")
+			must(t, put(db, kv.Synced, 195, 200, "e"))
+			left := open(t, filepath.Join(disk.Cut(t), "db"), "")
+			must(t, left.Check(ctx))
+			for key, want := range map[string]string{"100": "f", "197": "e"} {
+				if v, err := left.Get(ctx, []byte(key)); err != nil || string(v[:1]) != want {
+					t.Errorf("%s holds %.1s, %v, want %s", key, v, err, want)
+				}
+			}
+			must(t, left.Close())
+			writes := disk.CallsOf(powerfs.OnWrite)
+			must(t, db.Close())
+			db = open(t, path, "")
+			must(t, put(db, kv.Synced, 0, 1, "g"))
+			if n := disk.CallsOf(powerfs.OnWrite) - writes; n > 20 {
+				t.Errorf("a file that was mended is mended again: %d writes", n)
+			}
+		})
+	}
+}
+
 // dieAtSync changes the first five pairs by a commit whose sync fails.
 func dieAtSync(t *testing.T, disk *powertest.Disk, path string, fault powerfs.Fault) {
 	t.Helper()

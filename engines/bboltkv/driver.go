@@ -20,7 +20,10 @@
 // writes and syncs all of the file once more. It is not done, and others may follow, only where
 // bbolt refused it for its MaxSize, or where the disk was full for pages that nobody needs yet. A
 // process may die before it has told: where the last one did not close the file, or it was another
-// program, the first Synced commit takes one sync more.
+// program, the first Synced commit takes one sync more. Where it died amid a Synced commit whose
+// sync was to be for earlier Flushed ones, too, all of the file is written and synced once more.
+// Not seen is one that died when bbolt's sync of a file that a Flushed commit made longer had
+// failed.
 //
 // # Locks
 //

@@ -20,8 +20,10 @@ type file struct {
 	walks  atomic.Int32 // long ones that go on
 	broken atomic.Bool  // bbolt panicked while it held its locks: no method of db may be called again
 	stored atomic.Bool  // the page that names all others is on the disk as everybody reads it
-	sealed int          // the last commit when the file was opened with a seal
-	onSync driver.OnSync
+	// The next sync is for commits that were not synced, too.
+	flushed bool
+	noted   noted // the last note that was read or left
+	onSync  driver.OnSync
 }
 
 // begin begins a transaction, for a user that was counted, and returns it with the bucket of o,

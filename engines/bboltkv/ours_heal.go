@@ -1,7 +1,6 @@
 package bboltkv
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -24,6 +23,9 @@ func (f *file) commit(tx *bolt.Tx) (err error) {
 	id := tx.ID()
 	if err = tx.Commit(); err == nil {
 		f.told(tx, nil)
+		if !f.db.NoSync {
+			f.flushed = false
+		}
 		return nil
 	}
 	var path *fs.PathError
@@ -92,55 +94,94 @@ func (f *file) heal(used, size int64) error {
 	return f.os.Truncate(size - size%f.page)
 }
 
-// A process that dies right after a sync failed has no time to mark the file. So one that closes a
-// file of which no sync has failed seals it, and what is not sealed is not trusted: its first
-// Synced commit writes the page that names all others once more and syncs it, before it writes over
-// what the page on the disk may need.
+// A process that dies right after a sync failed has no time to mark the file. So it leaves a note in
+// it, of which no sync is needed either: who opens the file next sees it for as long as what was
+// not synced is in memory. One that closes a file of which no sync has failed seals it, and what is
+// not sealed is not trusted: its first Synced commit writes the page that names all others once
+// more and syncs it, before it writes over what the page on the disk may need. That is not enough
+// where Flushed commits, or those of others, have left pages to the sync that failed. So a commit
+// that syncs for them, too, says so first, and who finds that it has not come to its end heals the
+// file.
 
-// sealText is what a seal begins with; the id of the last commit follows, in 8 bytes.
-const sealText = "assay: closed after commit "
+// A note begins with one of these; the id of the last commit follows, in 8 bytes.
+const (
+	noteSynced  = "assay: synced after commit " // closed, and all of it is on the disk
+	noteClosed  = "assay: closed after commit " // closed, and the next sync is for Flushed commits, too
+	noteSyncing = "assay: syncing past commit " // such a sync was begun
+)
 
-// sealOf returns the seal of a file whose last commit has an id, and where it stands: at the end of
-// the page that the next commit writes anew, where bbolt leaves zeroes. No sync is needed for it.
-func (f *file) sealOf(id int) (seal []byte, at int64) {
-	seal = binary.BigEndian.AppendUint64([]byte(sealText), uint64(id))
-	return seal, int64((id+1)%2)*f.page + f.page - int64(len(seal))
+// noteAt returns where the note of a file stands whose last commit has an id: at the end of the
+// page that the next commit writes anew, where bbolt leaves zeroes.
+func (f *file) noteAt(id int) int64 {
+	return int64((id+1)%2)*f.page + f.page - int64(len(noteClosed)+8)
+}
+
+// note leaves a note in a file whose last commit has an id.
+func (f *file) note(text string, id int) error {
+	_, err := f.os.WriteAt(binary.BigEndian.AppendUint64([]byte(text), uint64(id)), f.noteAt(id))
+	f.noted = noted{text, id}
+	return err
+}
+
+// noted is a note of a file.
+type noted struct {
+	text string
+	id   int
+}
+
+// readNote returns the note of a file whose last commit has an id; its text is empty if there is none.
+func (f *file) readNote(id int) noted {
+	b := make([]byte, len(noteClosed)+8)
+	n, _ := f.os.ReadAt(b, f.noteAt(id))
+	text := string(b[:len(noteClosed)])
+	if n < len(b) || binary.BigEndian.Uint64(b[len(noteClosed):]) != uint64(id) {
+		return noted{}
+	}
+	return noted{text, id}
 }
 
 // seal seals the file before it is closed. Without a seal a commit takes longer, so that an error
 // matters to nobody.
 func (f *file) seal() {
-	id := f.last()
-	if !f.stored.Load() || id == f.sealed || id == math.MaxInt {
+	id, text := f.last(), noteSynced
+	if f.flushed {
+		text = noteClosed
+	}
+	if !f.stored.Load() || id == math.MaxInt || f.noted == (noted{text, id}) {
 		return
 	}
-	seal, at := f.sealOf(id)
-	_, _ = f.os.WriteAt(seal, at)
+	_ = f.note(text, id)
 }
 
-// trust heals a file that is marked, and finds out whether one is sealed.
+// trust heals a file that is marked, or in which a sync for Flushed commits has not come to its
+// end, and finds out whether one is sealed.
 func (f *file) trust(tx *bolt.Tx, size int64) error {
-	if f.marked(size) {
+	f.noted = f.readNote(tx.ID())
+	if f.marked(size) || f.noted.text == noteSyncing {
 		if err := f.heal(tx.Size(), size); err != nil {
 			return err
 		}
 		f.stored.Store(true)
-		return nil
+		return f.note(noteSynced, tx.ID())
 	}
-	want, at := f.sealOf(tx.ID())
-	seal := make([]byte, len(want))
-	n, _ := f.os.ReadAt(seal, at)
-	if n == len(want) && bytes.Equal(seal, want) {
-		f.stored.Store(true)
-		f.sealed = tx.ID()
-	}
+	f.stored.Store(f.noted.text == noteSynced || f.noted.text == noteClosed)
+	f.flushed = f.noted.text != noteSynced
 	return nil
 }
 
 // store sees to it, before a commit that syncs, that the page that names all others, which was
 // written by the commit before tx, is on the disk. If that fails, other pages may be lost, too.
 func (f *file) store(tx *bolt.Tx) error {
-	if f.db.NoSync || f.stored.Load() {
+	if f.db.NoSync {
+		f.flushed = true
+		return nil
+	}
+	if f.flushed {
+		if err := f.note(noteSyncing, tx.ID()-1); err != nil {
+			return classify(err)
+		}
+	}
+	if f.stored.Load() {
 		return nil
 	}
 	page, at := make([]byte, f.page), int64((tx.ID()-1)%2)*f.page

@@ -13,7 +13,7 @@ import (
 const (
 	// pilot is the part of the time in which every group sits once, in the order in which they were
 	// named.
-	pilot = 0.48
+	pilot = 0.55
 	// reserved is the part of the budget that is kept for counting syncs.
 	reserved = 0.035
 )
