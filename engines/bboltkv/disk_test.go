@@ -237,9 +237,9 @@ func cutAfterReopening(t *testing.T, nth uint64, dies bool, seed uint64, cut int
 	return true
 }
 
-// A sync that fails takes with it what Flushed commits have left to it, too. Whoever opens the store
-// behind a process that died then makes that durable with its own first Synced commit, also if
-// commits of the one that died were Flushed before it had opened the file, and if it was not sealed.
+// A sync that fails takes with it what Flushed commits have left to it, too. Whoever opens the
+// store behind a process that died then makes that durable with its own first Synced commit, also
+// if those commits were made before the one that died had opened the file, and no seal is there.
 func TestFlushedCommitsAreSafeBehindASyncThatFailed(t *testing.T) {
 	for _, how := range []struct {
 		name         string

@@ -22,7 +22,7 @@ type file struct {
 	stored atomic.Bool  // the page that names all others is on the disk as everybody reads it
 	// The next sync is for commits that were not synced, too.
 	flushed bool
-	noted   noted // the last note that was read or left
+	noted   string // the last note that was read or left
 	onSync  driver.OnSync
 }
 

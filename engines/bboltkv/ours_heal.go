@@ -94,14 +94,13 @@ func (f *file) heal(used, size int64) error {
 	return f.os.Truncate(size - size%f.page)
 }
 
-// A process that dies right after a sync failed has no time to mark the file. So it leaves a note in
-// it, of which no sync is needed either: who opens the file next sees it for as long as what was
-// not synced is in memory. One that closes a file of which no sync has failed seals it, and what is
-// not sealed is not trusted: its first Synced commit writes the page that names all others once
-// more and syncs it, before it writes over what the page on the disk may need. That is not enough
-// where Flushed commits, or those of others, have left pages to the sync that failed. So a commit
-// that syncs for them, too, says so first, and who finds that it has not come to its end heals the
-// file.
+// A process that dies right after a sync failed has no time to mark the file. So notes are left in
+// it, of which no sync is needed either. One that closes a file of which no sync has failed seals
+// it, and what is not sealed is not trusted: its first Synced commit writes the page that names all
+// others once more and syncs it, before it writes over what the page on the disk may need. That is
+// not enough where Flushed commits, or those of others, have left pages to the sync that failed. So
+// a commit that syncs for them, too, says so first, and who finds that it has not come to its end
+// heals the file.
 
 // A note begins with one of these; the id of the last commit follows, in 8 bytes.
 const (
@@ -110,34 +109,21 @@ const (
 	noteSyncing = "assay: syncing past commit " // such a sync was begun
 )
 
-// noteAt returns where the note of a file stands whose last commit has an id: at the end of the
-// page that the next commit writes anew, where bbolt leaves zeroes.
-func (f *file) noteAt(id int) int64 {
-	return int64((id+1)%2)*f.page + f.page - int64(len(noteClosed)+8)
-}
-
-// note leaves a note in a file whose last commit has an id.
-func (f *file) note(text string, id int) error {
-	_, err := f.os.WriteAt(binary.BigEndian.AppendUint64([]byte(text), uint64(id)), f.noteAt(id))
-	f.noted = noted{text, id}
+// leave leaves a note in a file whose last commit has an id.
+func (f *file) leave(note string, id int) error {
+	f.noted = noteOf(note, id)
+	_, err := f.os.WriteAt([]byte(f.noted), f.noteAt(id))
 	return err
 }
 
-// noted is a note of a file.
-type noted struct {
-	text string
-	id   int
+func noteOf(text string, id int) string {
+	return string(binary.BigEndian.AppendUint64([]byte(text), uint64(id)))
 }
 
-// readNote returns the note of a file whose last commit has an id; its text is empty if there is none.
-func (f *file) readNote(id int) noted {
-	b := make([]byte, len(noteClosed)+8)
-	n, _ := f.os.ReadAt(b, f.noteAt(id))
-	text := string(b[:len(noteClosed)])
-	if n < len(b) || binary.BigEndian.Uint64(b[len(noteClosed):]) != uint64(id) {
-		return noted{}
-	}
-	return noted{text, id}
+// noteAt returns where the note stands: at the end of the page that the next commit writes anew,
+// where bbolt leaves zeroes.
+func (f *file) noteAt(id int) int64 {
+	return int64((id+1)%2)*f.page + f.page - int64(len(noteClosed)+8)
 }
 
 // seal seals the file before it is closed. Without a seal a commit takes longer, so that an error
@@ -147,25 +133,26 @@ func (f *file) seal() {
 	if f.flushed {
 		text = noteClosed
 	}
-	if !f.stored.Load() || id == math.MaxInt || f.noted == (noted{text, id}) {
-		return
+	if f.stored.Load() && id != math.MaxInt && f.noted != noteOf(text, id) {
+		_ = f.leave(text, id)
 	}
-	_ = f.note(text, id)
 }
 
 // trust heals a file that is marked, or in which a sync for Flushed commits has not come to its
 // end, and finds out whether one is sealed.
 func (f *file) trust(tx *bolt.Tx, size int64) error {
-	f.noted = f.readNote(tx.ID())
-	if f.marked(size) || f.noted.text == noteSyncing {
+	id, note := tx.ID(), make([]byte, len(noteClosed)+8)
+	_, _ = f.os.ReadAt(note, f.noteAt(id)) // what cannot be read is no seal
+	f.noted = string(note)
+	if f.marked(size) || f.noted == noteOf(noteSyncing, id) {
 		if err := f.heal(tx.Size(), size); err != nil {
 			return err
 		}
 		f.stored.Store(true)
-		return f.note(noteSynced, tx.ID())
+		return f.leave(noteSynced, id)
 	}
-	f.stored.Store(f.noted.text == noteSynced || f.noted.text == noteClosed)
-	f.flushed = f.noted.text != noteSynced
+	f.flushed = f.noted != noteOf(noteSynced, id)
+	f.stored.Store(!f.flushed || f.noted == noteOf(noteClosed, id))
 	return nil
 }
 
@@ -177,7 +164,7 @@ func (f *file) store(tx *bolt.Tx) error {
 		return nil
 	}
 	if f.flushed {
-		if err := f.note(noteSyncing, tx.ID()-1); err != nil {
+		if err := f.leave(noteSyncing, tx.ID()-1); err != nil {
 			return classify(err)
 		}
 	}
