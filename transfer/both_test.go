@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -150,14 +152,15 @@ func TestOldAndNewProgramAtOnce(t *testing.T) {
 			for n := range kills {
 				older.writes(t)
 				newer := moving(from, to, "keep")
-				newer.Stderr = nil // of one that is killed
+				var said strings.Builder
+				newer.Stderr = &said // of one that is killed nobody needs it
 				began := time.Now()
 				if err := newer.Start(); err != nil {
 					t.Fatal(err)
 				}
 				if n == kills/2 { // one that is not killed
 					if err := newer.Wait(); err != nil {
-						t.Fatalf("a newer program beside the older one: %v", err)
+						t.Fatalf("a newer program beside the older one: %v\n%s", err, said.String())
 					}
 					whole = time.Since(began)
 				} else {
@@ -228,5 +231,40 @@ func TestTheWayBack(t *testing.T) {
 				t.Errorf("both were changed: %v", err)
 			}
 		})
+	}
+}
+
+// Files of a store come and go while its program works: that is a change, and no missing store.
+func TestTheMarkOfAStoreWhoseFilesGo(t *testing.T) {
+	dir := t.TempDir()
+	stop := make(chan struct{})
+	var churn sync.WaitGroup
+	churn.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			for i := range 20 {
+				name := filepath.Join(dir, fmt.Sprint("file", i))
+				if n%2 == 0 {
+					_ = os.WriteFile(name, nil, 0o600)
+				} else {
+					_ = os.Remove(name)
+				}
+			}
+		}
+	})
+	for range 500 {
+		if _, err := transfer.MarkOf(dir); err != nil {
+			t.Errorf("the mark of a folder that changes: %v", err)
+			break
+		}
+	}
+	close(stop)
+	churn.Wait()
+	if _, err := transfer.MarkOf(filepath.Join(dir, "store")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the mark of what is not there: %v", err)
 	}
 }

@@ -105,12 +105,14 @@ func markOf(path string) (string, error) {
 		fmt.Fprintf(sum, "%q %d %d\n", strings.TrimPrefix(name, path), info.Size(), info.ModTime().UnixNano())
 	}
 	err := filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.EqualFold(d.Name(), "LOCK") {
-			return err
+		if err == nil && !d.IsDir() && !strings.EqualFold(d.Name(), "LOCK") {
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
+				add(name, info)
+			}
 		}
-		info, err := d.Info()
-		if err == nil {
-			add(name, info)
+		if name != path && errors.Is(err, fs.ErrNotExist) { // a program that has the store open removed it right now
+			last, err = time.Now(), nil
 		}
 		return err
 	})
