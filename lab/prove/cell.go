@@ -70,8 +70,7 @@ func (t trial) refused(there []refused) string {
 	for _, r := range there {
 		for _, f := range t.ledger.failed {
 			if f.Denied && f.W == r.W && f.N == r.N && f.Salt == r.Salt && f.At < t.at {
-				return fmt.Sprintf("no prefix: the error of commit %d of writer %d says that nothing of it is there, and it is",
-					f.N, f.W)
+				return "no prefix: " + f.isThere()
 			}
 		}
 	}

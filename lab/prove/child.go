@@ -48,10 +48,10 @@ type state struct {
 	syncs   *os.File // that hands them over, until they were taken
 	subject subject  // of a writer, once it is open
 	opened  time.Time
-	chains  []chain // of its writers, as they have gone on
-	failed  []bool  // the last commit returned an error, after which its writer has not gone on
-	doubt   []bool  // some commit has returned an error
-	denied  []stamp // of each writer, the last commit that by its error is not there
+	chains  []chain   // of its writers, as they have gone on
+	failed  []bool    // the last commit returned an error, after which its writer has not gone on
+	doubt   []bool    // some commit has returned an error
+	denied  []failure // of each writer, the last one by which a commit is not there
 	acked   []uint64
 }
 

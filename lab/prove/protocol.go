@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -134,6 +135,11 @@ type failure struct {
 	Text   string
 	Denied bool `json:",omitempty"`
 	Wrong  bool `json:",omitempty"`
+}
+
+// isThere says that the commit of a failure that is Denied was found.
+func (f failure) isThere() string {
+	return fmt.Sprintf("the error of commit %d of writer %d says that nothing of it is there, and it is: %s", f.N, f.W, f.Text)
 }
 
 // resumption is that a writer goes on after a failure, with commit After+1 and another salt.

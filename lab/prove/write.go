@@ -28,7 +28,7 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 		n := len(spec.Past.Chains)
 		s.chains, s.failed, s.doubt, s.acked = spec.Past.Chains, make([]bool, n), make([]bool, n),
 			slices.Clone(spec.From)
-		s.denied = make([]stamp, n)
+		s.denied = make([]failure, n)
 		tried := spec.From
 		if spec.Tried != nil {
 			tried = spec.Tried
@@ -174,7 +174,8 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg, toget
 		f := failure{W: w, N: n, Salt: s.chains[w].salt(n), At: clock(), Text: without(spec.Store.Dir, err),
 			Wrong: errors.Is(err, errWrong)}
 		if _, isLog := s.subject.(*messages); !isLog && !errors.Is(err, kv.InDoubt) {
-			f.Denied, s.denied[w] = true, stamp{n, f.Salt}
+			f.Denied = true
+			s.denied[w] = f
 		}
 		s.say(message{Failed: &f})
 		s.failed[w], s.doubt[w] = true, true
@@ -236,10 +237,8 @@ func (s *state) resume(ctx context.Context, w int, gone func(n uint64) bool) boo
 	if at.salt == 0 && at.n > s.acked[w] {
 		return false // a log does not tell under which salt the commit in doubt was made
 	}
-	if at.n > 0 && at == s.denied[w] {
-		s.say(message{Failed: &failure{W: w, N: at.n, Salt: at.salt, At: clock(), Wrong: true,
-			Text: fmt.Sprintf("the error of commit %d of writer %d says that nothing of it is there, and it is", at.n,
-				w)}})
+	if d := s.denied[w]; at.n > 0 && at.n == d.N && at.salt == d.Salt {
+		s.say(message{Failed: &failure{W: w, N: at.n, Salt: at.salt, At: clock(), Wrong: true, Text: d.isThere()}})
 	}
 	r := resumption{W: w, After: at.n, Had: at.salt, Salt: salt}
 	s.chains[w] = s.chains[w].resumed(r)
