@@ -4,10 +4,10 @@ package sqlite_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/sqlite"
@@ -16,9 +16,12 @@ import (
 // losing are ways to have SQLite roll back a whole transaction.
 var losing = map[string]func(c *sqlite.Conn) error{
 	"an interrupted write": func(c *sqlite.Conn) error {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-		defer cancel()
-		return c.Exec(ctx, "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i+1 FROM n) INSERT INTO t SELECT i, '' FROM n")
+		ctx, cancel := context.WithCancel(context.Background())
+		if err := c.OnProgress(func() error { cancel(); return nil }); err != nil { // once it runs
+			return err
+		}
+		err := c.Exec(ctx, "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i+1 FROM n) INSERT INTO t SELECT i, '' FROM n")
+		return errors.Join(err, c.OnProgress(nil))
 	},
 	"INSERT OR ROLLBACK": func(c *sqlite.Conn) error {
 		return c.Exec(context.Background(), "INSERT OR ROLLBACK INTO t VALUES (1, '')")

@@ -51,6 +51,7 @@ type state struct {
 	chains  []chain   // of its writers, as they have gone on
 	failed  []bool    // the last commit returned an error, after which its writer has not gone on
 	doubt   []bool    // some commit has returned an error
+	unsure  []uint64  // of each writer, the last commit that is in doubt by its error
 	denied  []failure // of each writer, the last one by which a commit is not there
 	acked   []uint64
 }

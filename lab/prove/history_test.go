@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/assaydb/assay/kv"
 )
 
 func TestHistoryIsAFunctionOfSeedWriterNumberAndSalt(t *testing.T) {
@@ -233,6 +235,38 @@ func TestCommitThatReturnedAnErrorMayBeThereOrNot(t *testing.T) {
 	s.playTo(13, old) // the 12th only clears, which looks alike under each salt
 	if o := p.compare(s.content()); o.Broken == "" {
 		t.Errorf("a commit after the failed one, under the old salt, passed: %+v", o)
+	}
+}
+
+// TestAClearingCommitInDoubtIsNotTheOneThatWasRefused has a commit in doubt be tried again, and
+// refused.
+func TestAClearingCommitInDoubtIsNotTheOneThatWasRefused(t *testing.T) {
+	p := newPast(7, 1)
+	n := uint64(1)
+	for !p.Work.clears(n) {
+		n++
+	}
+	for _, c := range []struct {
+		what    string
+		n       uint64
+		inDoubt bool // by this process
+		past    []stampJSON
+		denied  bool
+	}{
+		{"alone", n, false, nil, true},
+		{"behind one in doubt", n, true, nil, false},
+		{"behind one in doubt of an earlier process", n, false, []stampJSON{{N: n}}, false},
+		{"behind another one in doubt", n, false, []stampJSON{{N: n - 1}}, true},
+		{"one that puts, behind one in doubt", n + 1, true, []stampJSON{{N: n + 1}}, true},
+	} {
+		s := &state{subject: &keys{}, unsure: make([]uint64, 1)}
+		p.Unsure = [][]stampJSON{c.past}
+		if c.inDoubt && s.denies(p, 0, c.n, kv.InDoubt) {
+			t.Errorf("%s: one in doubt is refused", c.what)
+		}
+		if got := s.denies(p, 0, c.n, kv.Stopped); got != c.denied {
+			t.Errorf("%s: refused: %v, want %v", c.what, got, c.denied)
+		}
 	}
 }
 

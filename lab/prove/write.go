@@ -28,7 +28,7 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 		n := len(spec.Past.Chains)
 		s.chains, s.failed, s.doubt, s.acked = spec.Past.Chains, make([]bool, n), make([]bool, n),
 			slices.Clone(spec.From)
-		s.denied = make([]failure, n)
+		s.unsure, s.denied = make([]uint64, n), make([]failure, n)
 		tried := spec.From
 		if spec.Tried != nil {
 			tried = spec.Tried
@@ -173,8 +173,7 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg, toget
 		}
 		f := failure{W: w, N: n, Salt: s.chains[w].salt(n), At: clock(), Text: without(spec.Store.Dir, err),
 			Wrong: errors.Is(err, errWrong)}
-		if _, isLog := s.subject.(*messages); !isLog && !errors.Is(err, kv.InDoubt) {
-			f.Denied = true
+		if f.Denied = s.denies(spec.Past, w, n, err); f.Denied {
 			s.denied[w] = f
 		}
 		s.say(message{Failed: &f})
@@ -183,6 +182,21 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg, toget
 			return
 		}
 	}
+}
+
+// denies reports whether by err, of commit n of writer w, nothing of that commit is there. One that
+// only clears looks alike under each salt: if an earlier try is in doubt, that may be what is there.
+func (s *state) denies(p past, w int, n uint64, err error) bool {
+	if errors.Is(err, kv.InDoubt) {
+		s.unsure[w] = n
+		return false
+	}
+	if _, isLog := s.subject.(*messages); isLog {
+		return false
+	}
+	earlier := s.unsure[w] == n || w < len(p.Unsure) &&
+		slices.ContainsFunc(p.Unsure[w], func(u stampJSON) bool { return u.N == n })
+	return !earlier || !p.Work.clears(n)
 }
 
 // wait waits until writer w is to make its next commit in a leg, in which it has made some. Where
