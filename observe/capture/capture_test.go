@@ -21,6 +21,7 @@ import (
 	"github.com/assaydb/assay/kv/driver"
 	"github.com/assaydb/assay/kv/drivertest"
 	_ "github.com/assaydb/assay/kv/memkv"
+	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/powertest"
 	"github.com/assaydb/assay/lab/replay"
 	"github.com/assaydb/assay/observe/capture"
@@ -374,9 +375,11 @@ func TestAFullDiskEndsTheRecordingAndNotTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	busy(t, recorded, 1, 2, 2000)
-	disk.Fail(1, syscall.ENOSPC)
+	disk.Arm(powerfs.Fault{Op: powerfs.OnWrite, Nth: 1, Err: syscall.ENOSPC, Sticky: true})
 	for n := uint64(2); c.Err() == nil; n++ {
-		busy(t, recorded, n, 2, 2000)
+		if busy(t, recorded, n, 2, 2000); n > 1000 {
+			t.Fatalf("%d writes failed, and the recording goes on", disk.Failed())
+		}
 	}
 	busy(t, recorded, 1, 2, 200)
 	if err := c.Err(); !errors.Is(err, kv.Full) {
