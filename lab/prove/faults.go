@@ -52,15 +52,7 @@ func (l *lane) faults(ctx context.Context, j *job, until time.Time) (more bool, 
 	return l.anotherFault(j), nil
 }
 
-// mostAgain is how many faults more there are, at most, where none of those that were asked for
-// came behind a commit.
-const mostAgain = 4
-
-// anotherFault reports whether the job makes another fault: as another says, and until one has come
-// behind an acknowledged commit.
-func (l *lane) anotherFault(j *job) bool {
-	return l.another(j) || j.number == 0 && j.made*j.of < l.Rounds+mostAgain*j.of && len(l.untried(j.task)) > 0
-}
+func (l *lane) anotherFault(j *job) bool { return l.anotherBehind(j, j.made) }
 
 // healthy is a faulty scene on a disk that does not fail.
 type healthy struct {

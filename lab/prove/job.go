@@ -61,6 +61,17 @@ func (l *lane) slice(ctx context.Context, j *job, until time.Time) (more bool, e
 // the rounds asked for.
 func (l *lane) another(j *job) bool { return l.Rounds == 0 || j.made*j.of+j.number < l.Rounds }
 
+// mostAgain is how many faults or kills more there are, at most, where none of those that were
+// asked for came behind a commit.
+const mostAgain = 4
+
+// anotherBehind reports whether a job that has made n faults or kills makes another one: as many as
+// were asked for, and on until one has come behind an acknowledged commit.
+func (l *lane) anotherBehind(j *job, n int) bool {
+	return l.Rounds == 0 || n*j.of+j.number < l.Rounds ||
+		j.number == 0 && n*j.of < l.Rounds+mostAgain*j.of && len(l.untried(j.task)) > 0
+}
+
 // roundMoments is how many moments of a recording are looked at if a number of rounds was asked
 // for.
 const roundMoments = 16

@@ -58,7 +58,7 @@ func (l *lane) kill(ctx context.Context, j *job, until time.Time) (bool, error) 
 	return true, err
 }
 
-func (l *lane) killsLeft(j *job) bool { return l.Rounds == 0 || j.turns*j.of+j.number < l.Rounds }
+func (l *lane) killsLeft(j *job) bool { return l.anotherBehind(j, j.turns) }
 
 func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 	rng, p := rand.New(rand.NewPCG(mix(seed, "kill"), seed)), newPast(seed, l.writers(t.pair, seed))

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -23,6 +24,27 @@ func TestSyncedEnginesKeepEverythingWhenKilled(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOneKillThatWasAskedForComesBehindACommit has the first process be killed while it creates its
+// store, and no other one go on in it.
+func TestOneKillThatWasAskedForComesBehindACommit(t *testing.T) {
+	t.Parallel()
+	l, task := laneOf(t, "bbolt", result.FaultKill)
+	l.Rounds = 1
+	for l.Seed = 1; ; l.Seed++ {
+		rng := rand.New(rand.NewPCG(mix(l.Seed, "kill"), l.Seed)) // of killRound
+		alone, early := rng.IntN(maxGenerations) == 0, rng.IntN(4) == 0
+		if _, _ = rng.IntN(maxKillAcks), rng.IntN(3000); alone && early && rng.IntN(30_000) < 100 { // µs
+			break
+		}
+	}
+	if _, err := l.kill(t.Context(), &job{task: task, of: 1, killing: time.Hour}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if c := l.runner.finish(task, task.cells[0]); c.Kills < 2 || c.Acked == 0 || c.Keeps.Verdict != result.Proved {
+		t.Errorf("after %d kills %d commits were acknowledged: %+v", c.Kills, c.Acked, c.Keeps)
 	}
 }
 
