@@ -14,6 +14,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/detect"
 	"github.com/assaydb/assay/kv/driver"
 )
 
@@ -46,7 +47,7 @@ var caps = func() driver.Caps {
 func (tables) Info() driver.Info {
 	return driver.Info{Name: "sqltable", Summary: "rows of SQLite tables, to be moved",
 		Modules: []string{"modernc.org/sqlite"},
-		Options: optionTable.Options(options{}), Caps: caps}
+		Options: optionTable.Options(options{}), Caps: caps, Forms: true}
 }
 
 // Open opens the tables, and makes them in a file that is not there or empty.
@@ -81,9 +82,27 @@ func (tables) Open(ctx context.Context, c driver.Config) (_ driver.Store, err er
 		s.looked = driver.LookAtSQLite(c.Path, func() error { return removeLog(c.Path) })
 	}
 	if err := s.open(ctx, wanted, mode == "rwc"); err != nil {
-		return nil, errors.Join(classed(err), s.Close())
+		return nil, errors.Join(foreign(c.Path, err), s.Close())
 	}
 	return s, nil
+}
+
+// foreign returns err, of opening path, with its kind, or another one if that is no file of SQLite.
+// One of SQLite's must not be opened and closed beside it, which drops the locks that this process
+// has on it.
+func foreign(path string, err error) error {
+	info, serr := os.Stat(path)
+	var coded interface{ Code() int }
+	if !errors.As(err, &coded) || coded.Code() != lib.SQLITE_NOTADB && (serr != nil || !info.IsDir()) {
+		return classed(err)
+	}
+	if found, derr := detect.Path(path); derr == nil && found.Engine != "sqlite" {
+		return invalid("open it as "+found.Engine+":"+path, "a store of %s, not of SQLite", found.Engine)
+	}
+	if serr == nil && info.IsDir() {
+		return invalid("name a file", "SQLite keeps its tables in a file, and this is a folder")
+	}
+	return classed(err)
 }
 
 // fileURL names the file at an absolute path as SQLite does.

@@ -289,6 +289,51 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestWhatIsWrongWithAFile: a damaged file of SQLite's is damaged, and what is none is told as what
+// it is.
+func TestWhatIsWrongWithAFile(t *testing.T) {
+	dir := t.TempDir()
+	damaged, bolt, folder, empty := filepath.Join(dir, "damaged"), filepath.Join(dir, "bolt"), filepath.Join(dir, "folder"),
+		filepath.Join(dir, "empty")
+	otherProgram(t, damaged, "CREATE TABLE t(k TEXT PRIMARY KEY, v)", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "+
+		"SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO t SELECT 'k' || i, hex(randomblob(20)) FROM n")
+	f, err := os.OpenFile(damaged, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		_, err = f.WriteAt(make([]byte, info.Size()/2), info.Size()/4)
+	}
+	if err := errors.Join(err, f.Close(), os.Mkdir(empty, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{"bbolt:" + bolt, "pebble:" + folder} {
+		db, err := kv.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(db.Put(t.Context(), kv.Synced, []byte("k"), nil), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		path string
+		kind kv.Kind
+		want string
+	}{
+		{damaged, kv.Corrupt, "malformed"}, {bolt, kv.Invalid, "open it as bbolt:"},
+		{folder, kv.Invalid, "open it as pebble:"}, {empty, kv.Invalid, "name a file"},
+	} {
+		for _, tables := range []string{"t(k):v", ""} {
+			_, err := transfer.Copy(t.Context(), "sqltable:"+c.path+"?tables="+tables, "bbolt:"+c.path+".new", nil)
+			if text := fmt.Sprint(err, kv.HintOf(err)); !errors.Is(err, c.kind) || !strings.Contains(text, c.want) {
+				t.Errorf("%s of %s: %s, want one of kind %v with %q", tables, filepath.Base(c.path), text, c.kind, c.want)
+			}
+		}
+	}
+}
+
 // TestManyRows copies tables of random rows to a store and back.
 func TestManyRows(t *testing.T) {
 	dir := t.TempDir()
