@@ -206,6 +206,8 @@ func (x besideRow) cellOf() htmlCell {
 		c.Text = duration(x.cell.NS.Mid)
 	case x.cell.Ratio.Mid == 1:
 		c.Text, c.Sort = "1 · "+duration(x.cell.NS.Mid), "1"
+	case x.few:
+		c.Text, c.Sort = stats.Factor(x.cell.Ratio.Mid)+" · "+duration(x.cell.NS.Mid), fmt.Sprint(x.cell.Ratio.Mid)
 	default:
 		r := x.cell.Ratio
 		c.Sort = fmt.Sprint(r.Mid)

@@ -122,6 +122,25 @@ func TestRunsStandBesideEachOther(t *testing.T) {
 	}
 }
 
+// TestTooFewRoundsHaveNoInterval holds the page to what tables in the terminal say: of one round
+// stood there 2.62 [2.62–2.62], as if nothing were surer.
+func TestTooFewRoundsHaveNoInterval(t *testing.T) {
+	c := result.Cell{Engine: "sqlite", Form: "kv", Status: result.OK, Ranked: true,
+		NS: &result.Interval{Lo: 113e6, Mid: 113e6, Hi: 113e6}, Samples: make([]result.Sample, 1),
+		Ratio: &result.Ratio{To: "bbolt", Lo: 2.62, Mid: 2.62, Hi: 2.62}}
+	for few, want := range map[bool]string{true: "2.62 · 113 ms", false: "2.62 [2.62–2.62] · 113 ms"} {
+		x := row{cell: &c, few: few}
+		if got := (besideRow{&x, open}).cellOf().Text; got != want {
+			t.Errorf("few rounds: %v: %q, want %q", few, got, want)
+		}
+		for i, cell := range timeRow(x).Cells[2:4] {
+			if (cell.Text == "") != few {
+				t.Errorf("few rounds: %v: bound %d is %q", few, i, cell.Text)
+			}
+		}
+	}
+}
+
 // TestAnotherFormIsNoOtherEngine has one engine first in two runs, in another form each.
 func TestAnotherFormIsNoOtherEngine(t *testing.T) {
 	all := []Kept{{Name: "laptop"}, {Name: "server"}}

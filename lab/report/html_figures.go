@@ -207,6 +207,9 @@ func timeRow(r row) htmlRow {
 	if c.Ratio != nil {
 		line.Cells[4].Sort = fmt.Sprint(c.Ratio.Mid)
 	}
+	if r.few {
+		line.Cells[2], line.Cells[3] = numeric(nil, duration), numeric(nil, duration)
+	}
 	if isBest(c) {
 		line.Cells[0].Class, line.Cells[1].Class = "best", "best"
 	}
