@@ -185,7 +185,8 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg, toget
 }
 
 // denies reports whether by err, of commit n of writer w, nothing of that commit is there. One that
-// only clears looks alike under each salt: if an earlier try is in doubt, that may be what is there.
+// only clears looks alike under each salt: if an earlier try is in doubt, that may be what is
+// there.
 func (s *state) denies(p past, w int, n uint64, err error) bool {
 	if errors.Is(err, kv.InDoubt) {
 		s.unsure[w] = n
