@@ -34,6 +34,9 @@ type cell struct {
 	loading time.Duration // how long setup took
 	resets  bool          // iterations need something put in place, which would be counted with them
 
+	apart   bool // other processes do the operation
+	staying bool // they live on after it
+
 	wall                             time.Duration // of all slices
 	allocs, allocBytes, cpu, written float64
 	writtenKnown                     bool
@@ -45,7 +48,9 @@ type cell struct {
 func (c *cell) record(round, process int, s *sliceReport) {
 	c.N += int64(s.N)
 	c.Samples = append(c.Samples, result.Sample{Round: round, N: int64(s.N), NS: s.NS, Process: process})
-	c.RSS = &s.RSS
+	if !c.apart {
+		c.RSS = &s.RSS
+	}
 	c.wall += s.Wall
 	c.allocs += s.Allocs
 	c.allocBytes += s.AllocBytes
@@ -92,8 +97,14 @@ func (g *group) results(ctx context.Context) []result.Cell {
 		}
 		if c.Status == result.OK && c.N > 0 {
 			per := func(sum float64) *float64 { v := sum / float64(c.N); return &v }
-			c.Allocs, c.AllocBytes, c.CPU = per(c.allocs), per(c.allocBytes), per(c.cpu)
-			if c.Written == nil && c.writtenKnown {
+			if !c.apart {
+				c.Allocs, c.AllocBytes = per(c.allocs), per(c.allocBytes)
+			}
+			told := !c.apart || !c.staying && othersCounted
+			if told {
+				c.CPU = per(c.cpu)
+			}
+			if c.Written == nil && c.writtenKnown && told {
 				c.Written = per(c.written)
 			}
 			c.Metrics = combine(c.metrics)

@@ -154,8 +154,12 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 		return nil, err
 	}
 	runtime.GC() // the garbage of loading is not the operation's
-	return &setupReport{Description: runner.Describe(), Size: size, Goroutines: runtime.NumGoroutine(),
-		Workers: max(op.Workers, 1), Cycle: cycleOf(op), Resets: s.slicer.reset != nil}, nil
+	r := &setupReport{Description: runner.Describe(), Size: size, Goroutines: runtime.NumGoroutine(),
+		Workers: max(op.Workers, 1), Cycle: cycleOf(op), Resets: s.slicer.reset != nil}
+	if others, ok := runner.(workload.Apart); ok {
+		r.Apart, r.Staying = true, others.Staying()
+	}
+	return r, nil
 }
 
 // warm does slices, each twice as long as the one before, for as long as target; and on until there

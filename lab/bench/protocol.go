@@ -79,6 +79,8 @@ type setupReport struct {
 	Workers     int  // goroutines that do the operation
 	Cycle       int  // a slice is a whole number of so many iterations
 	Resets      bool // every iteration needs something put in place, untimed
+	Apart       bool // other processes do the operation
+	Staying     bool // they live on after it
 }
 
 type sliceReport struct {

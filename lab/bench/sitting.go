@@ -177,6 +177,7 @@ func (g *group) loaded(c *cell, s *setupReport) {
 		return
 	}
 	c.resets, c.Settings = s.Resets, nil
+	c.apart, c.staying = s.Apart, s.Staying
 	c.Workers, c.op.Workers, c.op.Cycle = s.Workers, s.Workers, s.Cycle
 	if s.Cycle > 1 && s.Workers == 1 { // of several workers it may be a turn of all
 		c.Cycle = s.Cycle

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// othersCounted tells that cpuTime has the children that ended.
+const othersCounted = true
+
 // cpuTime is the processor time of this process and of the children that it has waited for.
 func cpuTime() time.Duration {
 	var sum time.Duration

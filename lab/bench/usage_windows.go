@@ -7,6 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// othersCounted tells that cpuTime has no children.
+const othersCounted = false
+
 // cpuTime is the processor time of this process.
 func cpuTime() time.Duration {
 	var created, exited, kernel, user windows.Filetime

@@ -45,9 +45,9 @@ func sized(of func(*result.Size) *int64) func(*result.Cell) *float64 {
 var costFigures = []figure{
 	{"cpu", "processor time per operation", "All threads of the engine's process, its background work included.",
 		duration, func(c *result.Cell) *float64 { return c.CPU }},
-	{"allocs", "allocations per operation", "Allocations of memory on Go's heap.", count,
+	{"allocs", "allocations per operation", "Allocations of memory on Go's heap, where one process does the operation.", count,
 		func(c *result.Cell) *float64 { return c.Allocs }},
-	{"alloc-bytes", "bytes allocated per operation", "Bytes allocated on Go's heap.", size,
+	{"alloc-bytes", "bytes allocated per operation", "Bytes allocated on Go's heap, where one process does the operation.", size,
 		func(c *result.Cell) *float64 { return c.AllocBytes }},
 	{"syncs", "syncs per operation", "Counted on a file system that counts; of operations that commit.", count,
 		func(c *result.Cell) *float64 { return c.Syncs }},

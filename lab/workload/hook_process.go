@@ -36,6 +36,11 @@ type crowdRunner struct {
 	size int
 }
 
+var _ Apart = (*processRunner)(nil)
+
+// Staying tells that each process ends with its iteration.
+func (r *processRunner) Staying() bool { return false }
+
 func newCrowdRunner(env Env) (Runner, error) {
 	p := env.params(hookParams)
 	size := p.count("n", 1, mostProcesses)

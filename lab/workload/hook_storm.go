@@ -38,6 +38,7 @@ var (
 	_ Resetter = (*stormRunner)(nil)
 	_ Crowd    = (*stormRunner)(nil)
 	_ Metered  = (*stormRunner)(nil)
+	_ Apart    = (*stormRunner)(nil)
 )
 
 // stormProcess is a process that waits for the word to begin.
@@ -86,6 +87,9 @@ func newStormRunner(env Env) (Runner, error) {
 	r.versions = append(r.versions, make([]uint64, max(0, size-len(r.versions)))...) // a key for each
 	return r, nil
 }
+
+// Staying tells that the processes end with the storm.
+func (r *stormRunner) Staying() bool { return false }
 
 // Workers returns how many processes put at the same moment.
 func (r *stormRunner) Workers() int { return r.size }

@@ -51,7 +51,13 @@ type ownProcess struct {
 	left int
 }
 
-var _ Metered = (*ownProcesses)(nil)
+var (
+	_ Metered = (*ownProcesses)(nil)
+	_ Apart   = (*ownProcesses)(nil)
+)
+
+// Staying tells that the processes live on.
+func (r *ownProcesses) Staying() bool { return true }
 
 // Setup loads the store and starts the processes.
 func (r *ownProcesses) Setup(ctx context.Context) error {

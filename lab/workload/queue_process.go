@@ -28,7 +28,13 @@ type processQueueRunner struct {
 	dead int        // consumers of the slice that were killed
 }
 
-var _ Metered = (*processQueueRunner)(nil)
+var (
+	_ Metered = (*processQueueRunner)(nil)
+	_ Apart   = (*processQueueRunner)(nil)
+)
+
+// Staying tells that the processes live on.
+func (r *processQueueRunner) Staying() bool { return true }
 
 // processQueueOp completes an operation of processes. The published queue has none: nothing in it
 // wakes another process.

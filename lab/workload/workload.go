@@ -181,6 +181,14 @@ type Whole interface {
 	Whole() bool
 }
 
+// Apart is a Runner whose iterations are done by processes of their own. What its own process
+// allocates, and the memory that this takes, tell nothing of them.
+type Apart interface {
+	// Staying reports whether they live on after an iteration. Of those that do, the system does
+	// not tell yet how much processor time they took and what they wrote.
+	Staying() bool
+}
+
 // Metered is a Runner that measures something of its own: waiting for locks, processes that were
 // killed.
 type Metered interface {
