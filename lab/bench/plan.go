@@ -212,9 +212,27 @@ func (s Selection) without(others []Selection) Selection {
 
 // Check returns an error, which is Invalid, if an operation does not take the parameters.
 func (s Selection) Check() error {
-	for _, op := range s.Ops { // New does nothing but look at the parameters
+	for _, op := range s.Ops {
+		if err := s.checkOwn(op); err != nil {
+			return err
+		}
+		// New does nothing but look at the parameters.
 		if _, err := op.New(workload.Env{Params: s.Params}); errors.Is(err, kv.Invalid) {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkOwn returns an error if a parameter was given that bears on another operation alone: the
+// figures of op would stand under it as if it had changed them.
+func (s Selection) checkOwn(op workload.Op) error {
+	for _, other := range s.Workload.Ops {
+		for _, param := range other.Own {
+			if _, given := s.Params[param]; given && !slices.Contains(op.Own, param) {
+				return invalid(fmt.Errorf("%s/%s has no parameter %q: it is one of %s", s.Workload.Name, op.Name, param,
+					other.Name), "write '%s/%s?%s'", s.Workload.Name, other.Name, s.Query())
+			}
 		}
 	}
 	return nil

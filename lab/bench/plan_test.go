@@ -71,6 +71,8 @@ func TestWrongEntriesAndSelectionsSayWhatThereIs(t *testing.T) {
 		{"records?n=", `n=""`, "a number"},
 		{"hook?n=5001", `n="5001"`, "from 1 to 1000"},
 		{"hook/storm?n=10k", `n="10k"`, "from 1 to 1000"},
+		{"ycsb/A?read=60&update=40", `ycsb/A has no parameter "read"`, "ycsb/mix?read=60&update=40"},
+		{"ycsb/mix,C?update=40", `ycsb/C has no parameter "update"`, "ycsb/mix?update=40"},
 	} {
 		_, err := ParseSelections([]string{c.spec})
 		checkInvalid(t, c.spec, err, c.text, c.hint)
