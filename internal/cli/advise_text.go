@@ -111,7 +111,7 @@ func (p *advicePage) pick(a *advise.Advice) {
 		if i > 0 {
 			label = ""
 		}
-		p.line(label, fmt.Sprintf("%s: %s%s · %s · %s", mark(r.Is), r.Name+" "+advise.Times(r.Ratio),
+		p.line(label, fmt.Sprintf("%s: %s%s · %s · %s", mark(r.Is), r.Name+" "+r.Times(),
 			perOperation(a.Needs, r), promised(r), figuresOnly(r)))
 	}
 	for _, part := range []struct {

@@ -103,14 +103,17 @@ type Ranked struct {
 	// Ratio is its time for the work to that of the pick. The work's time is the sum of its
 	// operations' times, as often as each is done; the interval is 95 %, corrected for
 	// the contenders of the run's tables, as theirs are.
-	Ratio  result.Interval `json:"ratio"`
-	Is     string          `json:"is,omitempty"` // beside the pick: Sure (the pick is faster), Equivalent or Open
-	NS     float64         `json:"ns"`           // of the work: the mean of an operation
-	Work   []Cost          `json:"work"`
-	Open   *int64          `json:"open_ns,omitempty"`
-	RSS    *int64          `json:"rss,omitempty"`
-	Files  *int            `json:"files,omitempty"`
-	Binary *int64          `json:"binary,omitempty"`
+	Ratio result.Interval `json:"ratio"`
+	Is    string          `json:"is,omitempty"` // beside the pick: Sure (the pick is faster), Equivalent or Open
+	// Few: some operation has too few rounds for an interval. Then Is is Open, and the bounds of
+	// Ratio are those of the rounds.
+	Few    bool    `json:"few,omitempty"`
+	NS     float64 `json:"ns"` // of the work: the mean of an operation
+	Work   []Cost  `json:"work"`
+	Open   *int64  `json:"open_ns,omitempty"`
+	RSS    *int64  `json:"rss,omitempty"`
+	Files  *int    `json:"files,omitempty"`
+	Binary *int64  `json:"binary,omitempty"`
 }
 
 // Cost is what one operation of the work costs.
@@ -220,12 +223,12 @@ func relax(removed []Removed) []Relax {
 	return all
 }
 
-// verdict says how an interval of a ratio to the pick decides.
-func verdict(r result.Interval, enough bool) string {
+// verdict says how an interval of a ratio to the pick decides, if it may.
+func verdict(r result.Interval, may bool) string {
 	switch {
-	case enough && r.Lo > 1 && r.Mid > 1+stats.MinEffect:
+	case may && r.Lo > 1 && r.Mid > 1+stats.MinEffect:
 		return Sure
-	case enough && r.Hi <= 1+stats.Margin && r.Lo >= 1/(1+stats.Margin):
+	case may && r.Hi <= 1+stats.Margin && r.Lo >= 1/(1+stats.Margin):
 		return Equivalent
 	}
 	return Open

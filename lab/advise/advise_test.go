@@ -140,6 +140,42 @@ func TestWhatIsOpenIsSaidWithTheCommandThatTellsMore(t *testing.T) {
 	}
 }
 
+func rounds(from, to int) func(*result.Cell) {
+	return func(c *result.Cell) { c.Samples = c.Samples[from:to] }
+}
+
+// Four rounds show no difference, however far apart they are: neither a ranking nor what would be
+// otherwise may rest on them.
+func TestTooFewRoundsDecideNothing(t *testing.T) {
+	run := &result.Run{Cells: []result.Cell{measuredAt("a", "put", "synced", 100, rounds(0, 4)),
+		measuredAt("b", "put", "synced", 300, rounds(0, 4)), measuredAt("folder", "put", "synced", 20, rounds(0, 4)),
+		measuredAt("a", "put", "flushed", 10, rounds(0, 4))}}
+	n := put
+	n.File = true
+	a := Advise(n, []Engine{engine("a"), engine("b"), engine("folder", func(e *Engine) { e.Caps.Folder = true })}, run)
+	if a.Pick.Name != "a" || a.Sure != Open || len(a.Otherwise) != 0 {
+		t.Errorf("got %s, %s, otherwise %q", a.Pick.Name, a.Sure, a.Otherwise)
+	}
+	if o := a.Others[0]; o.Is != Open || !o.Few ||
+		!strings.HasSuffix(a.Why, "b, which takes 3.00x (too few rounds) the time") {
+		t.Errorf("got %+v, why %q", o, a.Why)
+	}
+}
+
+// b takes longer in the ten rounds that both have, and less in all of its own, as where the machine
+// was slow for a while. The tables call that open, and so does the advice.
+func TestWhatAllRoundsContradictIsOpen(t *testing.T) {
+	b := measuredAt("b", "put", "synced", 150)
+	for i := range b.Samples[10:] {
+		b.Samples[10+i].NS = 20
+	}
+	run := &result.Run{Cells: []result.Cell{measuredAt("a", "put", "synced", 100, rounds(0, 10)), b}}
+	a := Advise(put, []Engine{engine("a"), engine("b")}, run)
+	if o := a.Others[0]; a.Pick.Name != "a" || !(o.Ratio.Lo > 1) || o.Is != Open || a.Sure != Open {
+		t.Errorf("got %s, %s beside %+v", a.Pick.Name, a.Sure, o)
+	}
+}
+
 func TestEveryNeedRemovesWithItsReason(t *testing.T) {
 	big := int64(9e6)
 	good := engine("good", func(e *Engine) { e.Caps.Modes, e.SQL, e.Binary = []kv.Mode{kv.Shared}, true, new(int64) })

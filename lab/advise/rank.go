@@ -63,13 +63,13 @@ func (a *Advice) decide(fastest string) {
 	}
 	for _, o := range a.Others {
 		if o.Is == a.Sure {
-			near = append(near, fmt.Sprintf("%s, which takes %s the time", o.Name, Times(o.Ratio)))
+			near = append(near, fmt.Sprintf("%s, which takes %s the time", o.Name, o.Times()))
 		}
 	}
 	switch a.Sure {
 	case Sure:
 		a.Why = fmt.Sprintf("the next, %s, takes %s the time for the same work", a.Others[0].Name,
-			Times(a.Others[0].Ratio))
+			a.Others[0].Times())
 	case Equivalent:
 		a.Why = fmt.Sprintf("as fast, within %.0f %%, is %s", 100*stats.Margin, strings.Join(near, "; "))
 	default:
@@ -96,6 +96,15 @@ func (n Needs) arguments() string {
 // Times returns "3.6x [3.4–3.7]".
 func Times(r result.Interval) string {
 	return fmt.Sprintf("%sx [%s–%s]", Factor(r.Mid), Factor(r.Lo), Factor(r.Hi))
+}
+
+// Times returns the time of r as a multiple of the pick's, with the interval if there is one:
+// "3.6x [3.4–3.7]", "3.6x (too few rounds)".
+func (r Ranked) Times() string {
+	if r.Few {
+		return Factor(r.Ratio.Mid) + "x (too few rounds)"
+	}
+	return Times(r.Ratio)
 }
 
 // Factor returns a ratio in three digits; what is beyond a thousand tells nothing more.
@@ -137,7 +146,7 @@ func (c contender) promise(n Needs) (p result.Promise) {
 // add up as independent errors do.
 func (c contender) beside(pick contender, n Needs) Ranked {
 	r := Ranked{Name: c.name, URL: c.engine.URL, Promise: c.promise(n), Binary: c.engine.Binary}
-	total, weights, enough := pick.total(n), 0.0, true
+	total, weights := pick.total(n), 0.0
 	var below, above float64
 	for i, cell := range c.cells {
 		w := n.Work[i]
@@ -148,7 +157,7 @@ func (c contender) beside(pick contender, n Needs) Ranked {
 			cmp := stats.Beside(c.run, *cell, *pick.cells[i])
 			ratio = result.Ratio{To: pick.name, Lo: cmp.Lo, Mid: cmp.Mid, Hi: cmp.Hi, Different: cmp.Different,
 				Equivalent: cmp.Equivalent}
-			enough = enough && cmp.Enough()
+			r.Few = r.Few || !cmp.Enough()
 		}
 		r.Work = append(r.Work, Cost{Work: w, NS: cell.NS.Mid, Ratio: ratio})
 		r.NS += w.Weight * cell.NS.Mid
@@ -158,7 +167,7 @@ func (c contender) beside(pick contender, n Needs) Ranked {
 	}
 	r.NS /= weights
 	r.Ratio.Lo, r.Ratio.Hi = r.Ratio.Mid-math.Sqrt(below), r.Ratio.Mid+math.Sqrt(above)
-	r.Is = verdict(r.Ratio, enough)
+	r.Is = verdict(r.Ratio, r.mayDecide())
 	r.Open = figure(c.cells, opening)
 	r.RSS = figure(c.cells, func(cell *result.Cell) *int64 { return cell.RSS })
 	if files := figure(c.cells, func(cell *result.Cell) *int64 { return wide(cell.Files) }); files != nil {
@@ -166,6 +175,20 @@ func (c contender) beside(pick contender, n Needs) Ranked {
 		r.Files = &v
 	}
 	return r
+}
+
+// mayDecide reports whether the interval may decide anything: all operations have enough rounds, and
+// of none do the rounds that only one of both had say the opposite of its interval.
+func (r Ranked) mayDecide() bool {
+	return !r.Few && !slices.ContainsFunc(r.Work, func(c Cost) bool {
+		clear := c.Ratio.Lo > 1 && c.Ratio.Mid > 1+stats.MinEffect || c.Ratio.Hi < 1 && c.Ratio.Mid < 1/(1+stats.MinEffect)
+		return clear && !c.Ratio.Different
+	})
+}
+
+// faster reports whether r takes less time than what it is beside, for sure.
+func (r Ranked) faster() bool {
+	return r.mayDecide() && r.Ratio.Hi < 1 && r.Ratio.Mid < 1-stats.MinEffect
 }
 
 // figure is most, or nil.

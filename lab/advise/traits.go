@@ -7,7 +7,6 @@ import (
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/result"
-	"github.com/assaydb/assay/lab/stats"
 )
 
 // trait is something that one engine may have and another not, in the words in which it is gained
@@ -107,8 +106,7 @@ func (a *Advice) otherwise(all []contender, run *result.Run) {
 		if len(c.misses(Needs{Work: n.Work})) > 0 {
 			continue
 		}
-		r := c.beside(pick, n)
-		if r.Ratio.Hi < 1 && r.Ratio.Mid < 1-stats.MinEffect {
+		if r := c.beside(pick, n); r.faster() {
 			a.Otherwise = append(a.Otherwise, fmt.Sprintf("without %s: %s, in %s the time", removed.Reasons[0].Need,
 				c.name, Times(r.Ratio)))
 		}
@@ -126,8 +124,7 @@ func (a *Advice) otherwise(all []contender, run *result.Run) {
 				best = &r
 			}
 		}
-		if best != nil && best.Ratio.Hi < 1 && best.Ratio.Mid < 1-stats.MinEffect &&
-			best.Promise.Delivered == d.String() {
+		if best != nil && best.faster() && best.Promise.Delivered == d.String() {
 			a.Otherwise = append(a.Otherwise, fmt.Sprintf("if %v commits were enough: %s, in %s the time", d, best.Name,
 				Times(best.Ratio)))
 		}
