@@ -19,6 +19,7 @@ import (
 	"github.com/assaydb/assay/lab/advise"
 	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/result"
+	"github.com/assaydb/assay/lab/stats"
 	"github.com/assaydb/assay/lab/workload"
 )
 
@@ -369,7 +370,8 @@ func measuredIn(run *result.Run, c result.Cell) bool {
 }
 
 // keptRun returns the run of --from, or the newest that has some of the work, and its folder. The
-// newest is one of the same versions of the engines, on the disk's own speed.
+// newest is one of the same versions of the engines, on the disk's own speed. What follows from its
+// samples is found again, so that all of the advice is by one estimator, whichever wrote the run.
 func keptRun(f *adviseFlags, left []advise.Engine, versions map[string]string) (*result.Run, string, error) {
 	if f.from != "" {
 		run, err := result.Read(f.from)
@@ -377,12 +379,16 @@ func keptRun(f *adviseFlags, left []advise.Engine, versions map[string]string) (
 			return nil, "", usage(fmt.Errorf("the timings in %s mean nothing: %s", f.from, run.Environment.Unranked),
 				"name another run")
 		}
+		if err == nil {
+			stats.Finish(run)
+		}
 		return run, f.from, noResult(f.from, err)
 	}
 	dirs, err := runDirs()
 	for _, dir := range dirs {
 		run, err := result.Read(dir)
 		if err == nil && sameAsNow(run.Environment, versions) && len(lacking(f, run, left)) < len(f.selections) {
+			stats.Finish(run)
 			return run, dir, nil
 		}
 	}

@@ -100,6 +100,23 @@ func TestOnlyFiguresOfTheSameEnginesOnTheDisksOwnSpeedAreTakenByThemselves(t *te
 	}
 }
 
+// A run that another version of the lab wrote has times and ratios by another estimator.
+func TestAKeptRunIsReadByTheEstimatorOfToday(t *testing.T) {
+	run := &result.Run{Schema: result.Schema, Cells: []result.Cell{{Workload: "hook", Operation: "put", Engine: "bbolt", Ranked: true,
+		Status: result.OK, NS: &result.Interval{Lo: 1, Mid: 1, Hi: 1}}}}
+	for i := range 6 {
+		run.Cells[0].Samples = append(run.Cells[0].Samples, result.Sample{Round: i, N: 10, NS: 500})
+	}
+	dir := t.TempDir()
+	if err := result.Write(dir, run); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := keptRun(&adviseFlags{from: dir}, nil, nil)
+	if err != nil || got.Cells[0].NS.Mid != 500 {
+		t.Errorf("got %+v, %v; want 500 ns, the time of its samples", got.Cells[0].NS, err)
+	}
+}
+
 func TestAnswersBecomeFlags(t *testing.T) {
 	a := &app{}
 	g := answers{promise: "synced", processes: "one"}
