@@ -17,8 +17,9 @@ import (
 type step string
 
 // TestPower: whatever a power cut leaves, the source is whole, and the destination is whole or
-// absent; the copy then goes on to its end and leaves nothing beside it. ASSAY_POWERTEST_CUTS=400 has
-// power fail before each operation of the disk, as there are fewer; here and in TestPowerOfMove.
+// absent; the copy then goes on to its end and leaves nothing beside it. ASSAY_POWERTEST_CUTS=400
+// has power fail before each operation of the disk, as there are fewer; here and in
+// TestPowerOfMove.
 func TestPower(t *testing.T) {
 	for _, c := range []struct{ from, to string }{{"bbolt", "pebble"}, {"pebble", "sqlite"}, {"sqlite", "bbolt"},
 		{"bbolt", "badger"}, {"sqlite", "bunt"}} {

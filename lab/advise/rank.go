@@ -177,12 +177,13 @@ func (c contender) beside(pick contender, n Needs) Ranked {
 	return r
 }
 
-// mayDecide reports whether the interval may decide anything: all operations have enough rounds, and
-// of none do the rounds that only one of both had say the opposite of its interval.
+// mayDecide reports whether the interval may decide anything: all operations have enough rounds,
+// and of none do the rounds that only one of both had say the opposite of its interval.
 func (r Ranked) mayDecide() bool {
 	return !r.Few && !slices.ContainsFunc(r.Work, func(c Cost) bool {
-		clear := c.Ratio.Lo > 1 && c.Ratio.Mid > 1+stats.MinEffect || c.Ratio.Hi < 1 && c.Ratio.Mid < 1/(1+stats.MinEffect)
-		return clear && !c.Ratio.Different
+		slower := c.Ratio.Lo > 1 && c.Ratio.Mid > 1+stats.MinEffect
+		faster := c.Ratio.Hi < 1 && c.Ratio.Mid < 1/(1+stats.MinEffect)
+		return (slower || faster) && !c.Ratio.Different
 	})
 }
 
