@@ -399,6 +399,27 @@ func TestAClosedConnectionIsAnError(t *testing.T) {
 	_, _, _, _, _ = s.Columns(), s.Declared(0), s.Param("a"), s.ReadOnly(), c.InTx()
 }
 
+// TestRowsReadAheadEndWithTheirStatement closes a statement or its connection before all rows that
+// came in one crossing were asked for.
+func TestRowsReadAheadEndWithTheirStatement(t *testing.T) {
+	for what, end := range map[string]func(*sqlite.Conn, *sqlite.Stmt) error{
+		"connection": func(c *sqlite.Conn, _ *sqlite.Stmt) error { return c.Close() },
+		"statement":  func(_ *sqlite.Conn, s *sqlite.Stmt) error { return s.Close() },
+	} {
+		c, err := sqlite.Open(t.Context(), ":memory:", nil)
+		check(t, err)
+		s := prepare(t, c, "SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3")
+		next(t, s)
+		check(t, end(c, s))
+		for range 2 {
+			if ok, err := s.Next(t.Context()); ok || !errors.Is(err, kv.Closed) {
+				t.Errorf("%s: %v, %v", what, ok, err)
+			}
+		}
+		_ = c.Close()
+	}
+}
+
 // TestAConnectionInUseIsAnError calls one from a callback of its own, which is deterministic, and
 // as wrong as a call from another goroutine.
 func TestAConnectionInUseIsAnError(t *testing.T) {

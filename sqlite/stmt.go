@@ -161,6 +161,7 @@ func (s *Stmt) Close() error {
 	}
 	defer s.c.leave()
 	s.finalize()
+	s.row, s.left, s.ended = nil, 0, false
 	return s.c.panicked("close statement")
 }
 
@@ -182,11 +183,11 @@ func (s *Stmt) Run(ctx context.Context) error {
 // Next makes the next row the current one, or reports that there is none; the statement has ended
 // then, and can be run again.
 func (s *Stmt) Next(ctx context.Context) (bool, error) {
-	for s.left == 0 || s.restart {
+	for s.left == 0 || s.restart || s.c.Closed() {
 		if s.restart {
 			s.ended = false
 		}
-		if s.ended {
+		if s.ended && !s.c.Closed() {
 			s.ended, s.row = false, nil
 			return false, nil
 		}
