@@ -44,7 +44,7 @@ func TestPubSub(t *testing.T) {
 					return watermill.NewPublisher(log, kv.Flushed), watermill.NewSubscriber(log, kv.Flushed, group)
 				}
 				features := tests.Features{ConsumerGroups: true, GuaranteedOrder: true, Persistent: true,
-					NewSubscriberReceivesOldMessages: c.group == "", ForceShort: true}
+					NewSubscriberReceivesOldMessages: c.group == ""}
 				tests.TestPubSub(t, features, func(t *testing.T) (message.Publisher, message.Subscriber) {
 					return inGroup(t, c.group)
 				}, inGroup)
