@@ -2,7 +2,10 @@ package lint
 
 import (
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -74,6 +77,40 @@ func TestMisquotesAreFound(t *testing.T) {
 	} {
 		if got := misquotes(page, read); len(got) != want {
 			t.Errorf("%q: got %q, want %d", page, got, want)
+		}
+	}
+}
+
+// TestTheSuitesSettingsAreInThePage: whoever writes a driver is told of each variable that makes
+// drivertest try more.
+func TestTheSuitesSettingsAreInThePage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "adding-an-engine.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := regexp.MustCompile(`"(ASSAY_[A-Z_]+)"`)
+	var names []string
+	eachGoFile(t, func(file string) {
+		if path.Dir(file) != "kv/drivertest" || strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		code, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range setting.FindAllSubmatch(code, -1) {
+			if name := string(m[1]); !strings.HasSuffix(name, "_CHILD") { // the suite's own
+				names = append(names, name)
+			}
+		}
+	})
+	if len(names) < 2 {
+		t.Errorf("only %q were found in kv/drivertest", names)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if !strings.Contains(string(page), name) {
+			t.Errorf("docs/adding-an-engine.md does not tell what %s is for", name)
 		}
 	}
 }
