@@ -121,3 +121,19 @@ func TestALongScanEndsAtAnInterrupt(t *testing.T) {
 		t.Errorf("exit status %d after %d of %d pairs, want 130 after fewer", status, n, pairs)
 	}
 }
+
+// TestAWaitForAnotherProcessEndsAtAnInterrupt: the error is Busy and Canceled, and an interrupt is
+// no failure.
+func TestAWaitForAnotherProcessEndsAtAnInterrupt(t *testing.T) {
+	url := storeOf(t, 1)
+	db, err := kv.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	stderr := &interrupting{end: cancel} // what it says of the wait
+	if status := Run(ctx, []string{"inspect", url}, nil, io.Discard, stderr, nil); status != 130 {
+		t.Errorf("exit status %d, want 130: %s", status, &stderr.Buffer)
+	}
+}
