@@ -161,7 +161,6 @@ func (s *Stmt) Close() error {
 	}
 	defer s.c.leave()
 	s.finalize()
-	s.row, s.left, s.ended = nil, 0, false
 	return s.c.panicked("close statement")
 }
 
@@ -172,7 +171,7 @@ func (s *Stmt) finalize() {
 	delete(s.c.stmts, s)
 	delete(s.c.byRun, unsafe.Pointer(s.run.stmt))
 	C.assay_finalize(s.c.c, s.run)
-	s.run = nil
+	s.run, s.row, s.left, s.ended = nil, nil, 0, false // rows that were read ahead end with it
 }
 
 // Run runs the statement to its end; rows are dropped. See [Stmt.Changes].
@@ -183,11 +182,11 @@ func (s *Stmt) Run(ctx context.Context) error {
 // Next makes the next row the current one, or reports that there is none; the statement has ended
 // then, and can be run again.
 func (s *Stmt) Next(ctx context.Context) (bool, error) {
-	for s.left == 0 || s.restart || s.c.Closed() {
+	for s.left == 0 || s.restart {
 		if s.restart {
 			s.ended = false
 		}
-		if s.ended && !s.c.Closed() {
+		if s.ended {
 			s.ended, s.row = false, nil
 			return false, nil
 		}
