@@ -49,7 +49,7 @@
 //   - ours_idle.go keeps the read transaction that was closed last for the next reader;
 //   - ours_heal.go tells what became of a commit that failed, mends the file, and seals it;
 //   - ours_damage.go turns panics and faults over damaged pages into errors, for scans ours_ahead.go,
-//     which reads ahead;
+//     which reads ahead; ours_pages.go looks at pages before bbolt's own check does;
 //   - ours_growth.go bounds the waiting; how much is mapped stands in ours_unix.go, ours_other.go.
 //
 // One case of damage is left: bbolt opens a file that was written with NoFreelistSync by checking

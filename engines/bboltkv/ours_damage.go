@@ -1,7 +1,6 @@
 package bboltkv
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -113,37 +112,6 @@ func (o *options) refuseOthers(tx *bolt.Tx) (err error) {
 	return &driver.Error{Kind: driver.Invalid,
 		Err:  fmt.Errorf("no bucket %q in a file that has %s", o.bucket, strings.Join(names, ", ")),
 		Hint: "name the bucket to open: ?Bucket=NAME, or ?Bucket=OUTER/INNER for one within another"}
-}
-
-// check returns the first fault. It walks first, because bbolt checks in a goroutine of its own,
-// where a fault could not be caught; and it leaves bbolt's check out where tx only reads, as that
-// loads the free list into the DB, which is not safe beside other readers.
-func check(ctx context.Context, tx *bolt.Tx) error {
-	first := walk(ctx, tx)
-	if first != nil || !tx.Writable() {
-		return first
-	}
-	for err := range tx.Check() { // to its end, as bbolt requires
-		if first == nil {
-			first = corrupt(err)
-		}
-	}
-	return first
-}
-
-// walk reads every key, in all buckets.
-func walk(ctx context.Context, tx *bolt.Tx) (err error) {
-	defer recovered(&err, protect())
-	return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return walkBucket(ctx, b) })
-}
-
-func walkBucket(ctx context.Context, b *bolt.Bucket) error {
-	return b.ForEach(func(k, v []byte) error {
-		if v == nil {
-			return walkBucket(ctx, b.Bucket(k))
-		}
-		return ctx.Err()
-	})
 }
 
 // classifyOpen is classify for Open, where an error that is not the operating system's is about the

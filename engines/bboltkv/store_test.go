@@ -208,6 +208,44 @@ func TestADamagedRootPageIsNotAnotherProgramsFile(t *testing.T) {
 	}
 }
 
+// A bit of a page's head, or of its first elements, changes: what bbolt would follow out of the
+// file, or in a circle, is damage to Check, and not the end of the program.
+func TestCheckFollowsNoDamagedPageOutOfTheFile(t *testing.T) {
+	const pageSize, looked = 1024, 16 + 2*16
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, path, "?PageSize=1024")
+	fill(t, db, 0, 40)
+	must(t, db.Check(ctx))
+	must(t, db.Close())
+	data, err := os.ReadFile(path)
+	must(t, err)
+	kinds, found, step := map[byte]int{}, 0, 1
+	if testing.Short() {
+		step = 7
+	}
+	for at := 2 * pageSize; at < len(data); at += pageSize {
+		kinds[data[at+8]]++
+		for bit := 0; bit < looked*8; bit += step {
+			damaged := bytes.Clone(data)
+			damaged[at+bit/8] ^= 1 << (bit % 8)
+			must(t, os.WriteFile(path, damaged, 0o600))
+			db, err := kv.Open(ctx, "bbolt:"+path)
+			if err == nil {
+				err = errors.Join(db.Check(ctx), db.Close())
+			}
+			switch {
+			case errors.Is(err, kv.Corrupt):
+				found++
+			case err != nil && !errors.Is(err, kv.Invalid): // another name of the bucket
+				t.Errorf("page %d, byte %d, bit %d: %v", at/pageSize, bit/8, bit%8, err)
+			}
+		}
+	}
+	if kinds[1] == 0 || kinds[2] == 0 || found < 1000/step {
+		t.Errorf("pages of each kind: %v, found %d changes: want branches, leaves and a thousand", kinds, found)
+	}
+}
+
 // What meets a damaged page lets go of the lock, too: a program may then move the file out of the
 // way, or restore it.
 func TestADamagedFileIsNotKeptLocked(t *testing.T) {
