@@ -153,7 +153,7 @@ func describeWorkloads(list []workload.Workload) []workloadJSON {
 				max(op.Workers, 1), max(op.Items, 1)})
 		}
 		for _, p := range w.Params {
-			j.Params = append(j.Params, paramJSON(p))
+			j.Params = append(j.Params, paramJSON{p.Name, p.Default, p.Usage})
 		}
 		for _, f := range w.Forms {
 			j.Forms = append(j.Forms, formJSON(f))

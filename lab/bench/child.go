@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -42,7 +45,8 @@ type state struct {
 	op     workload.Op
 	runner workload.Runner
 	slicer *slicer
-	warmed int // iterations of the longest slice of warm, 0 if there was none
+	warmed int          // iterations of the longest slice of warm, 0 if there was none
+	logged func() int64 // bytes of the log that the engine keeps beside its file, nil if it keeps none
 }
 
 func (s *state) answer(ctx context.Context, r request) response {
@@ -144,6 +148,7 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 		}
 	}
 	s.spec, s.op, s.runner, s.slicer = &spec, op, runner, newSlicer(runner, callers)
+	s.logged = besides(spec)
 	s.slicer.slow(spec.Slow)
 	resetPeakRSS()
 	if err := runner.Setup(ctx); err != nil {
@@ -162,21 +167,45 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	return r, nil
 }
 
-// warm does slices, each twice as long as the one before, for as long as target; and on until there
-// were least operations, or they wrote warmWritten, if that many fit into warmStretch times target.
-// Of a mix so many cycles count, of each of which at least one operation commits. An operation that
-// opens its store meets a new log each time, however many came before: of those target is enough.
+// besides returns a function that tells how many bytes the files of a cell have that its engine keeps
+// beside its own, or nil if it keeps none.
+func besides(spec cellSpec) func() int64 {
+	d, ok := driver.Lookup(spec.Engine)
+	if !ok || len(d.Info().Companions) == 0 {
+		return nil
+	}
+	endings := d.Info().Companions
+	return func() (sum int64) {
+		// What goes away amid the walk is none of them.
+		_ = filepath.WalkDir(spec.Dir, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && slices.ContainsFunc(endings, func(s string) bool { return strings.HasSuffix(path, s) }) {
+				if info, err := e.Info(); err == nil {
+					sum += info.Size()
+				}
+			}
+			return nil
+		})
+		return sum
+	}
+}
+
+// warm does slices, each twice as long as the one before, for as long as target. Where a log beside
+// the store's file still grows, which an engine soon writes anew from its start, warm goes on until
+// it does not: at most until there were least operations, or they wrote warmWritten, and only if
+// that many fit into warmStretch times target. Of a mix so many cycles count, of each of which at
+// least one operation commits. An operation that opens its store meets a new log each time, however
+// many came before: of those target is enough.
 func (s *state) warm(ctx context.Context, target time.Duration, least int) error {
 	if s.runner == nil {
 		return errors.New("warm: no cell is set up")
 	}
 	switch {
-	case s.slicer.reset != nil || s.slicer.restore != nil:
+	case s.logged == nil || s.slicer.reset != nil || s.slicer.restore != nil:
 		least = 0
 	case s.op.Workers <= 1: // of several workers a cycle is a turn of all
 		least *= cycleOf(s.op)
 	}
-	start, done, written, part := time.Now(), 0, int64(0), 0.0
+	start, done, written, part, size := time.Now(), 0, int64(0), 0.0, int64(0)
 	for n := cycleOf(s.op); ; n = s.next(n, done, part, time.Since(start) > target) {
 		wall, _, err := s.slicer.run(ctx, sliceSpec{N: n})
 		s.warmed, done = max(s.warmed, n), done+n
@@ -186,19 +215,24 @@ func (s *state) warm(ctx context.Context, target time.Duration, least int) error
 		part = max(float64(done)/float64(max(least, 1)), float64(written)/warmWritten)
 		next := time.Since(start) + wall
 		fits := next <= warmStretch*target && float64(next) <= warmStretch*float64(target)*part
-		if err != nil || next > target && (least == 0 || part >= 1 || !fits) {
+		before := size
+		if least > 0 {
+			size = s.logged()
+		}
+		if err != nil || next > target && (size <= before || part >= 1 || !fits) {
 			s.slicer.forget()
 			return err
 		}
 	}
 }
 
-// next returns how many operations the next slice of a warm-up has: twice as many as the last, and
-// where only so many are still wanted as done, a part of all, leaves, no more than those.
+// next returns how many operations the next slice of a warm-up has: twice as many as the last. Late
+// ones have half, which soon tell that the log has stopped growing, and no more than are still
+// wanted as done, a part of all, leaves.
 func (s *state) next(last, done int, part float64, late bool) int {
 	n := 2 * last
 	if late && part > 0 {
-		n = min(n, int(math.Ceil(float64(done)*(1/part-1)-1e-6)))
+		n = min(max(s.warmed/2, 1), int(math.Ceil(float64(done)*(1/part-1)-1e-6)))
 	}
 	return whole(n, cycleOf(s.op))
 }

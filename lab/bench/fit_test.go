@@ -58,19 +58,25 @@ func TestAProcessWarmsUpUntilItHasDoneSoMany(t *testing.T) {
 		why         string
 		takes       time.Duration
 		op          workload.Op
-		least       int
+		least, full int // the log is full after so many
 		from, until int
 	}{
-		{"time alone", time.Millisecond, workload.Op{}, 0, 15, 40},
-		{"it has done so many by then", time.Millisecond, workload.Op{}, 10, 15, 40},
-		{"they fit into some more", time.Millisecond, workload.Op{}, 100, 100, 100},
-		{"one in four commits", time.Millisecond, workload.Op{Cycle: 4}, 25, 100, 100},
-		{"a turn of four workers", time.Millisecond, workload.Op{Cycle: 4, Workers: 4}, 100, 100, 100},
-		{"they would take too long", 10 * time.Millisecond, workload.Op{}, 100, 2, 10},
+		{"time alone", time.Millisecond, workload.Op{}, 0, 200, 15, 40},
+		{"it has done so many by then", time.Millisecond, workload.Op{}, 10, 200, 15, 40},
+		{"they fit into some more", time.Millisecond, workload.Op{}, 100, 200, 100, 100},
+		{"the log is full before that", time.Millisecond, workload.Op{}, 200, 100, 100, 130},
+		{"the log is full at once", time.Millisecond, workload.Op{}, 100, 1, 15, 40},
+		{"no log", time.Millisecond, workload.Op{}, 100, 0, 15, 40},
+		{"one in four commits", time.Millisecond, workload.Op{Cycle: 4}, 25, 200, 100, 100},
+		{"a turn of four workers", time.Millisecond, workload.Op{Cycle: 4, Workers: 4}, 100, 200, 100, 100},
+		{"they would take too long", 10 * time.Millisecond, workload.Op{}, 100, 200, 2, 10},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &steady{takes: c.takes}
 			s := state{op: c.op, runner: r, slicer: newSlicer(r, 1)}
+			if c.full > 0 {
+				s.logged = func() int64 { return int64(min(r.done, c.full)) }
+			}
 			if err := s.warm(t.Context(), 40*time.Millisecond, c.least); err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +111,7 @@ func TestWhatOpensItsStoreWarmsUpForATimeAlone(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &remade{steady: steady{takes: time.Millisecond}, every: c.every}
-			s := state{runner: r, slicer: newSlicer(r, 1)}
+			s := state{runner: r, slicer: newSlicer(r, 1), logged: func() int64 { return int64(r.done) }}
 			if !c.reset {
 				s.slicer.reset = nil
 			}

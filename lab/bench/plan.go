@@ -210,8 +210,17 @@ func (s Selection) without(others []Selection) Selection {
 	return s
 }
 
-// Check returns an error, which is Invalid, if an operation does not take the parameters.
+// Check returns an error, which is Invalid, if an operation does not take the parameters, or if one
+// of them bears on none of the operations.
 func (s Selection) Check() error {
+	for _, p := range s.Workload.Params {
+		if _, given := s.Params[p.Name]; given && p.Of != nil && !slices.ContainsFunc(s.Ops, func(op workload.Op) bool {
+			return slices.Contains(p.Of, op.Name)
+		}) {
+			return invalid(fmt.Errorf("parameter %q bears on none of the operations: it is one of %s", p.Name,
+				strings.Join(p.Of, " and ")), "write '%s/%s?%s'", s.Workload.Name, strings.Join(p.Of, ","), s.Query())
+		}
+	}
 	for _, op := range s.Ops {
 		if err := s.checkOwn(op); err != nil {
 			return err

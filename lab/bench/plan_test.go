@@ -72,6 +72,8 @@ func TestWrongEntriesAndSelectionsSayWhatThereIs(t *testing.T) {
 		{"hook?n=5001", `n="5001"`, "from 1 to 1000"},
 		{"hook/storm?n=10k", `n="10k"`, "from 1 to 1000"},
 		{"ycsb/A?read=60&update=40", `ycsb/A has no parameter "read"`, "ycsb/mix?read=60&update=40"},
+		{"hook/put,get?n=50", `parameter "n" bears on none of the operations`, "hook/processes,storm?n=50"},
+		{"events/append1?writers=4", `parameter "writers" bears on none`, "events/append_parallel?writers=4"},
 		{"ycsb/mix,C?update=40", `ycsb/C has no parameter "update"`, "ycsb/mix?update=40"},
 	} {
 		_, err := ParseSelections([]string{c.spec})

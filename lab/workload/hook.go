@@ -83,7 +83,8 @@ func hookForms(engine, options string) []string {
 var hookParams = []Param{
 	{Name: "keys", Default: "100", Usage: "keys in the store: 10, 100, 1k, 100k, 1M"},
 	{Name: "value", Default: "128", Usage: "bytes of a value"},
-	{Name: "n", Default: "50", Usage: "processes at a time, of processes and storm alone: 50, 200, at most 1k"},
+	{Name: "n", Default: "50", Of: []string{"processes", "storm"},
+		Usage: "processes at a time, of processes and storm alone: 50, 200, at most 1k"},
 }
 
 // mostProcesses is how many processes may run at a time: more are not through on two processors

@@ -49,6 +49,9 @@ type Param struct {
 	Name    string
 	Default string // may be a list, of which a run that names no workload takes the first
 	Usage   string // one line, with the unit
+
+	// Of are the operations that it bears on; nil is all.
+	Of []string
 }
 
 // Defaults returns the values that Default lists. A Runner that is given none takes the first.
