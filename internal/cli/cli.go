@@ -161,7 +161,10 @@ Start with:
   assay watch TARGET           what the store of a running program does, each second
   assay compare OLD NEW        what changed between two runs, with limits for CI
   assay engines                what is in this binary and what each engine promises
-  assay workloads              what the workloads do`,
+  assay workloads              what the workloads do
+
+NO_COLOR=1 prints without colours, CLICOLOR_FORCE=1 with colours also into a pipe or file; COLUMNS and LINES say how
+much room there is.`,
 		Version:                    result.Version(), // as results carry it
 		SilenceUsage:               true,
 		SilenceErrors:              true,
