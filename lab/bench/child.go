@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -167,8 +166,8 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 	return r, nil
 }
 
-// besides returns a function that tells how many bytes the files of a cell have that its engine keeps
-// beside its own, or nil if it keeps none.
+// besides returns a function that tells how many bytes the files of a cell have that its engine
+// keeps beside its own, or nil if it keeps none.
 func besides(spec cellSpec) func() int64 {
 	d, ok := driver.Lookup(spec.Engine)
 	if !ok || len(d.Info().Companions) == 0 {
@@ -189,52 +188,54 @@ func besides(spec cellSpec) func() int64 {
 	}
 }
 
-// warm does slices, each twice as long as the one before, for as long as target. Where a log beside
-// the store's file still grows, which an engine soon writes anew from its start, warm goes on until
-// it does not: at most until there were least operations, or they wrote warmWritten, and only if
-// that many fit into warmStretch times target. Of a mix so many cycles count, of each of which at
-// least one operation commits. An operation that opens its store meets a new log each time, however
-// many came before: of those target is enough.
+// warm does slices, each twice as long as the one before, for as long as target, once fill was
+// through. An operation that opens its store meets a new log each time: it fills none.
 func (s *state) warm(ctx context.Context, target time.Duration, least int) error {
 	if s.runner == nil {
 		return errors.New("warm: no cell is set up")
 	}
-	switch {
-	case s.logged == nil || s.slicer.reset != nil || s.slicer.restore != nil:
-		least = 0
-	case s.op.Workers <= 1: // of several workers a cycle is a turn of all
-		least *= cycleOf(s.op)
+	defer s.slicer.forget()
+	start := time.Now()
+	if least > 0 && s.logged != nil && s.slicer.reset == nil && s.slicer.restore == nil {
+		if err := s.fill(ctx, warmStretch*target, least*cycleOf(s.op)); err != nil {
+			return err
+		}
 	}
-	start, done, written, part, size := time.Now(), 0, int64(0), 0.0, int64(0)
-	for n := cycleOf(s.op); ; n = s.next(n, done, part, time.Since(start) > target) {
+	for n := whole(s.warmed/8, cycleOf(s.op)); ; n = whole(2*n, cycleOf(s.op)) {
 		wall, _, err := s.slicer.run(ctx, sliceSpec{N: n})
-		s.warmed, done = max(s.warmed, n), done+n
-		if bytes := s.slicer.meter.used.written; bytes != nil {
-			written += *bytes
-		}
-		part = max(float64(done)/float64(max(least, 1)), float64(written)/warmWritten)
-		next := time.Since(start) + wall
-		fits := next <= warmStretch*target && float64(next) <= warmStretch*float64(target)*part
-		before := size
-		if least > 0 {
-			size = s.logged()
-		}
-		if err != nil || next > target && (size <= before || part >= 1 || !fits) {
-			s.slicer.forget()
+		s.warmed = max(s.warmed, n)
+		if err != nil || time.Since(start)+wall > target {
 			return err
 		}
 	}
 }
 
-// next returns how many operations the next slice of a warm-up has: twice as many as the last. Late
-// ones have half, which soon tell that the log has stopped growing, and no more than are still
-// wanted as done, a part of all, leaves.
-func (s *state) next(last, done int, part float64, late bool) int {
-	n := 2 * last
-	if late && part > 0 {
-		n = min(max(s.warmed/2, 1), int(math.Ceil(float64(done)*(1/part-1)-1e-6)))
+// fill works for as long as a log beside the store's file grows, which the engine will soon write
+// anew from its start: at most least operations, or warmWritten bytes, and only if they seem to fit
+// into the limit. Where the runner can, it does so by commits that do not wait for the disk. Of a
+// mix so many cycles count, of each of which at least one operation commits.
+func (s *state) fill(ctx context.Context, limit time.Duration, least int) error {
+	if w, ok := s.runner.(workload.Weaker); ok {
+		class := w.Commit(max(s.spec.Durability, kv.Flushed))
+		defer w.Commit(class)
 	}
-	return whole(n, cycleOf(s.op))
+	start, done, written, size, part := time.Now(), 0, int64(0), s.logged(), 0.0
+	for n := cycleOf(s.op); ; n = whole(min(2*n, least/16), cycleOf(s.op)) {
+		wall, _, err := s.slicer.run(ctx, sliceSpec{N: n})
+		s.warmed, done = max(s.warmed, n), done+n
+		if bytes := s.slicer.meter.used.written; bytes != nil {
+			written += *bytes
+		}
+		before, had := size, part
+		size = s.logged()
+		part = max(float64(done)/float64(least), float64(written)/warmWritten)
+		took := time.Since(start)
+		// Half of what it will be, by this slice: others work beside the first ones.
+		left := time.Duration(float64(wall) * (1 - part) / max(part-had, 1e-9) / 2)
+		if err != nil || size <= before || part >= 1 || took > limit/10 && took+left > limit {
+			return err
+		}
+	}
 }
 
 // calibrate does slices that double until one takes target, and returns the last one. What the

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/result"
 	"github.com/assaydb/assay/lab/stats"
 	"github.com/assaydb/assay/lab/workload"
@@ -62,18 +63,18 @@ func TestAProcessWarmsUpUntilItHasDoneSoMany(t *testing.T) {
 		from, until int
 	}{
 		{"time alone", time.Millisecond, workload.Op{}, 0, 200, 15, 40},
-		{"it has done so many by then", time.Millisecond, workload.Op{}, 10, 200, 15, 40},
-		{"they fit into some more", time.Millisecond, workload.Op{}, 100, 200, 100, 100},
+		{"it has done so many by then", time.Millisecond, workload.Op{}, 10, 200, 15, 45},
+		{"they fit into some more", time.Millisecond, workload.Op{}, 100, 200, 100, 120},
 		{"the log is full before that", time.Millisecond, workload.Op{}, 200, 100, 100, 130},
 		{"the log is full at once", time.Millisecond, workload.Op{}, 100, 1, 15, 40},
 		{"no log", time.Millisecond, workload.Op{}, 100, 0, 15, 40},
-		{"one in four commits", time.Millisecond, workload.Op{Cycle: 4}, 25, 200, 100, 100},
-		{"a turn of four workers", time.Millisecond, workload.Op{Cycle: 4, Workers: 4}, 100, 200, 100, 100},
+		{"one in four commits", time.Millisecond, workload.Op{Cycle: 4}, 25, 200, 100, 120},
+		{"a turn of four workers", time.Millisecond, workload.Op{Cycle: 4, Workers: 4}, 25, 200, 100, 120},
 		{"they would take too long", 10 * time.Millisecond, workload.Op{}, 100, 200, 2, 10},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &steady{takes: c.takes}
-			s := state{op: c.op, runner: r, slicer: newSlicer(r, 1)}
+			s := state{spec: &cellSpec{}, op: c.op, runner: r, slicer: newSlicer(r, 1)}
 			if c.full > 0 {
 				s.logged = func() int64 { return int64(min(r.done, c.full)) }
 			}
@@ -85,6 +86,45 @@ func TestAProcessWarmsUpUntilItHasDoneSoMany(t *testing.T) {
 			}
 		})
 	}
+}
+
+// weaker is a steady runner whose commits wait for the disk, unless another class is set.
+type weaker struct {
+	steady
+	class kv.Durability
+	by    map[kv.Durability]int // operations of each class
+}
+
+func (w *weaker) Commit(d kv.Durability) (before kv.Durability) {
+	before, w.class = w.class, d
+	return before
+}
+
+func (w *weaker) Do(ctx context.Context, worker, i int) error {
+	w.by[w.class]++
+	if w.class != kv.Synced {
+		w.done++
+		return nil
+	}
+	return w.steady.Do(ctx, worker, i)
+}
+
+// What fills a log need not be synced; what is measured is.
+func TestALogIsFilledByCommitsThatDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &weaker{steady: steady{takes: time.Millisecond}, class: kv.Synced, by: map[kv.Durability]int{}}
+		s := state{spec: &cellSpec{Durability: kv.Synced}, runner: r, slicer: newSlicer(r, 1)}
+		s.logged = func() int64 { return int64(min(r.done, 500)) }
+		if err := s.warm(t.Context(), 40*time.Millisecond, 1000); err != nil {
+			t.Fatal(err)
+		}
+		if n := r.by[kv.Flushed]; n < 500 || n > 650 {
+			t.Errorf("%d commits that do not wait filled a log of 500", n)
+		}
+		if n := r.by[kv.Synced]; r.class != kv.Synced || n < 15 || n > 100 {
+			t.Errorf("%d commits that do, in a warm-up that has time for 40; the next is %v", n, r.class)
+		}
+	})
 }
 
 // remade is a steady runner whose store is made again, and so has a new log.

@@ -32,10 +32,10 @@ const (
 	// Every process works before it is measured, beside the others of its group, for so long for
 	// each of them.
 	warmReads, warmCommits = 10 * time.Millisecond, 40 * time.Millisecond
-	// One that commits goes on while a log beside the store's file grows, for so many operations or
-	// bytes, if they fit into warmStretch times that: a commit takes SQLite twice as long until its
-	// log of 1,000 pages was full once. A small commit writes one of them, which lies in two of the
-	// file system's.
+	// One that commits first fills the log beside the store's file, by so many operations or bytes,
+	// if they fit into warmStretch times that: a commit takes SQLite twice as long until its log of
+	// 1,000 pages was full once. A small commit writes one of them, which lies in two of the file
+	// system's.
 	warmOperations = 1000
 	warmWritten    = 8 << 20
 	warmStretch    = 10

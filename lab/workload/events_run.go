@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/eventlog"
 	"github.com/assaydb/assay/stores/eventlog/sqllog"
 )
@@ -41,7 +42,10 @@ type eventsRunner struct {
 // readEvents is one iteration that reads, from the event with index start where that can be chosen.
 type readEvents func(r *eventsRunner, ctx context.Context, start int) error
 
-var _ Runner = (*eventsRunner)(nil)
+var (
+	_ Runner = (*eventsRunner)(nil)
+	_ Weaker = (*eventsRunner)(nil)
+)
 
 func newEventsRunner(env Env, task eventTask, name string) (Runner, error) {
 	p := env.params(eventsParams)
@@ -166,6 +170,12 @@ func (r *eventsRunner) Prepare(n int) error {
 	r.placed = slices.Grow(r.placed[:0], n)[:n]
 	clear(r.placed)
 	return nil
+}
+
+// Commit is that of Weaker.
+func (r *eventsRunner) Commit(d kv.Durability) (before kv.Durability) {
+	before, r.env.Durability = r.env.Durability, d
+	return before
 }
 
 // Do appends or reads once.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/queue"
 )
 
@@ -49,7 +50,10 @@ const (
 // doJob is one iteration.
 type doJob func(r *queueRunner, ctx context.Context, worker, i int) error
 
-var _ Runner = (*queueRunner)(nil)
+var (
+	_ Runner = (*queueRunner)(nil)
+	_ Weaker = (*queueRunner)(nil)
+)
 
 func newQueueRunner(env Env, task queueTask, op Op) (*queueRunner, error) {
 	p := env.params(queueParams)
@@ -250,6 +254,16 @@ func (s jobStatus) String() string {
 // Do does one iteration.
 func (r *queueRunner) Do(ctx context.Context, worker, i int) error {
 	return r.task.do(r, ctx, worker, i)
+}
+
+// Commit is that of Weaker. The queue as published commits by one class alone.
+func (r *queueRunner) Commit(d kv.Durability) (before kv.Durability) {
+	q, ok := r.jobs.(*storeQueue)
+	if !ok {
+		return r.env.Durability
+	}
+	before, q.class = q.class, d
+	return before
 }
 
 func (r *queueRunner) publish(ctx context.Context, _, i int) error {

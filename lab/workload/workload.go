@@ -192,6 +192,13 @@ type Apart interface {
 	Staying() bool
 }
 
+// Weaker is a Runner that may commit by another class for a while. What a store becomes in use, one
+// with a log that was full once, it becomes sooner where commits wait for nothing.
+type Weaker interface {
+	// Commit sets the class by which Do commits from now on, and returns the one until now.
+	Commit(d kv.Durability) (before kv.Durability)
+}
+
 // Metered is a Runner that measures something of its own: waiting for locks, processes that were
 // killed.
 type Metered interface {

@@ -26,7 +26,10 @@ type ycsbRunner struct {
 	onModify   func(*kv.Tx) error
 }
 
-var _ Runner = (*ycsbRunner)(nil)
+var (
+	_ Runner = (*ycsbRunner)(nil)
+	_ Weaker = (*ycsbRunner)(nil)
+)
 
 // Setup loads the records.
 func (r *ycsbRunner) Setup(ctx context.Context) error {
@@ -53,6 +56,12 @@ func (r *ycsbRunner) put(b *kv.Batch, n record) {
 	key := r.plan.model.key(n)
 	r.value = r.values.append(r.value[:0], uint64(n), uint64(r.plan.model.versions[n]))
 	b.Put(key[:], r.value)
+}
+
+// Commit is that of Weaker.
+func (r *ycsbRunner) Commit(d kv.Durability) (before kv.Durability) {
+	before, r.env.Durability = r.env.Durability, d
+	return before
 }
 
 // wholeEvery is how many operations go by until one is checked to its last item. The others are
