@@ -26,8 +26,11 @@ func TestMain(m *testing.M) {
 
 // child is the whole life of a process of that role.
 func child(role, path string) error {
-	if role == childRole {
+	switch role {
+	case childRole:
 		return commitUntilKilled(path)
+	case bboltCheckRole:
+		return checkBbolt(path)
 	}
 	return pebbleChild(role, path)
 }
