@@ -170,18 +170,20 @@ func (s *state) setup(ctx context.Context, spec cellSpec) (*setupReport, error) 
 // keeps beside its own, or nil if it keeps none.
 func besides(spec cellSpec) func() int64 {
 	d, ok := driver.Lookup(spec.Engine)
-	if !ok || len(d.Info().Companions) == 0 {
+	if !ok {
 		return nil
 	}
 	endings := d.Info().Companions
+	if len(endings) == 0 {
+		return nil
+	}
 	return func() (sum int64) {
-		// What goes away amid the walk is none of them.
-		_ = filepath.WalkDir(spec.Dir, func(path string, e fs.DirEntry, err error) error {
-			if err == nil && slices.ContainsFunc(endings, func(s string) bool { return strings.HasSuffix(path, s) }) {
-				if info, err := e.Info(); err == nil {
-					sum += info.Size()
-				}
+		_ = filepath.WalkDir(spec.Dir, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !slices.ContainsFunc(endings, func(s string) bool { return strings.HasSuffix(path, s) }) {
+				return nil
 			}
+			size, _ := kv.SizeOf(path) // what cannot be read grows no more
+			sum += size.Apparent
 			return nil
 		})
 		return sum

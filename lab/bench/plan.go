@@ -213,13 +213,8 @@ func (s Selection) without(others []Selection) Selection {
 // Check returns an error, which is Invalid, if an operation does not take the parameters, or if one
 // of them bears on none of the operations.
 func (s Selection) Check() error {
-	for _, p := range s.Workload.Params {
-		if _, given := s.Params[p.Name]; given && p.Of != nil && !slices.ContainsFunc(s.Ops, func(op workload.Op) bool {
-			return slices.Contains(p.Of, op.Name)
-		}) {
-			return invalid(fmt.Errorf("parameter %q bears on none of the operations: it is one of %s", p.Name,
-				strings.Join(p.Of, " and ")), "write '%s/%s?%s'", s.Workload.Name, strings.Join(p.Of, ","), s.Query())
-		}
+	if err := s.checkOf(); err != nil {
+		return err
 	}
 	for _, op := range s.Ops {
 		if err := s.checkOwn(op); err != nil {
@@ -228,6 +223,18 @@ func (s Selection) Check() error {
 		// New does nothing but look at the parameters.
 		if _, err := op.New(workload.Env{Params: s.Params}); errors.Is(err, kv.Invalid) {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkOf returns an error if a parameter was given that bears on none of the operations.
+func (s Selection) checkOf() error {
+	for _, p := range s.Workload.Params {
+		bears := func(op workload.Op) bool { return p.Of == nil || slices.Contains(p.Of, op.Name) }
+		if _, given := s.Params[p.Name]; given && !slices.ContainsFunc(s.Ops, bears) {
+			return invalid(fmt.Errorf("parameter %q bears on none of the operations: it is one of %s", p.Name,
+				strings.Join(p.Of, " and ")), "write '%s/%s?%s'", s.Workload.Name, strings.Join(p.Of, ","), s.Query())
 		}
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 var eventsParams = []Param{
 	{Name: "events", Default: "10k", Usage: "events in the log of last_position and size"},
 	{Name: "index", Default: "none", Usage: "indexes that the log keeps: none, or stream"},
-	{Name: "writers", Default: "8", Of: []string{"append_parallel"}, Usage: "writers at once, of append_parallel alone: 1, 2, 4, 8, 16"},
+	{Name: "writers", Default: "8", Of: []string{"append_parallel"},
+		Usage: "writers at once, of append_parallel alone: 1, 2, 4, 8, 16"},
 	{Name: "data", Default: indexData, Usage: "bytes in an event; index: the JSON of the published comparison"},
 	{Name: "variant", Default: "none", Usage: "ebuse: as published, three indexes on the table of the form sql, none elsewhere"},
 }
