@@ -125,7 +125,7 @@ func TestWhatFailsBehindACommitComesFirst(t *testing.T) {
 	}
 	for seed := range uint64(8) {
 		made, used := course{steps: steps, first: len(steps)}, course{steps: steps}
-		if p := order([]course{made, used}, rand.New(rand.NewPCG(seed, 1))); p[0].of != 1 {
+		if p := order([]course{made, used}, failing, rand.New(rand.NewPCG(seed, 1))); p[0].of != 1 {
 			t.Errorf("seed %d: step %d of run %d fails first, in which nothing is committed yet", seed, p[0].step, p[0].of)
 		}
 	}
@@ -266,7 +266,7 @@ func TestEachFileHasItsTurn(t *testing.T) {
 		steps = append(steps, powerfs.Step{Kind: powerfs.OnSync, Path: "manifest"})
 	}
 	syncs := 0
-	for _, p := range order([]course{{steps: steps}}, rand.New(rand.NewPCG(1, 1))) {
+	for _, p := range order([]course{{steps: steps}}, failing, rand.New(rand.NewPCG(1, 1))) {
 		if steps[p.step].Kind != powerfs.OnSync {
 			continue
 		}
@@ -293,7 +293,7 @@ func TestTheWriteThatEndsACommitIsWhollyDoneFirst(t *testing.T) {
 			t.Errorf("step %d ends a commit: %v", i, got)
 		}
 	}
-	if p := order([]course{c}, rand.New(rand.NewPCG(1, 1))); p[1].step != 1 {
+	if p := order([]course{c}, failing, rand.New(rand.NewPCG(1, 1))); p[1].step != 1 {
 		t.Errorf("step %d fails first of all writes", p[1].step)
 	}
 	write := powerfs.Fault{Op: powerfs.OnWrite, Nth: 3, Match: "log"}

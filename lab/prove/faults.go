@@ -115,17 +115,41 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	}
 	j.deaths = j.deathsOf(courses, at, rand.New(rand.NewPCG(mix(l.Seed, "deaths"), l.Seed)))
 	var all []target
-	places := order(courses, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
+	each := failing
+	if j.fault == result.FaultENOSPC {
+		each = filling
+	}
+	places := order(courses, each, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
+	var again []target
 	// all of them fail in one way before one fails in another: its kind does meanwhile
 	for v, found := 0, true; found; v++ {
 		found = false
 		for _, p := range places {
 			if list := at[p.of][p.step]; v < len(list) {
-				found, all = true, append(all, list[(v+p.turn)%len(list)])
+				found = true
+				if t := list[(v+p.turn)%len(list)]; t.Again > 0 && t.Any {
+					again = append(again, t)
+				} else {
+					all = append(all, t)
+				}
 			}
 		}
 	}
-	return all, nil
+	return amid(all, again, againEvery), nil
+}
+
+// againEvery: of so many faults one is a sync with which the operations fail that are to mend it.
+const againEvery = 5
+
+// amid returns the elements of all with one of others behind each n-1 of them, while there are any,
+// and the rest of them behind the last.
+func amid[T any](all, others []T, n int) (merged []T) {
+	for len(all) > 0 && len(others) > 0 {
+		k := min(n-1, len(all))
+		merged = append(append(merged, all[:k]...), others[0])
+		all, others = all[k:], others[1:]
+	}
+	return slices.Concat(merged, all, others)
 }
 
 // faultsAt returns the fault that strikes each step, if the run is repeated, of which Nth is 0 if
@@ -162,8 +186,9 @@ const untold = 4
 
 // variants returns how one operation of a scene can fail. What is written during a slow sync that
 // fails is lost with the rest, or is not. Most writes that are half done are as with the system's
-// own disks: the process is told how much is done, and the write of the rest fails. One that ends a
-// commit is wholly done first: then all of a commit is there that has failed.
+// own disks: the process is told how much is done, and the write of the rest fails. That is how a
+// disk becomes full first. A write that ends a commit is wholly done first where it may be: then all
+// of a commit is there that has failed.
 func (j *job) variants(scene int, f powerfs.Fault, space int64, slow, ends bool) []target {
 	full := j.fault == result.FaultENOSPC
 	if full && f.Op&mayFill == 0 {
@@ -179,7 +204,7 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, slow, ends bool)
 			part.Short = true
 		}
 		all = append(all, target{scene: scene, Fault: part, told: part.Short && turn != 0})
-		if ends && part.Done {
+		if full || ends && part.Done {
 			slices.Reverse(all)
 		}
 	}

@@ -19,19 +19,18 @@ type chosen struct {
 
 // order returns the operations that processes asked for, one of each kind in turn. A kind that
 // several courses have counts once, and its turns come from all of them: time is short, and every
-// recording creates a store and closes it. Of six operations four are syncs, of which a failure is
-// forgotten most easily, two of them, while there are any, of more than a page, and one is a
-// write. Each file has its turn, in commits and beside them, before another kind of a file that
+// recording creates a store and closes it. Of six operations as many are of a rank as the ranks in
+// each say. Each file has its turn, in commits and beside them, before another kind of a file that
 // had one: a store has few files, and does a hundred kinds of operations on its log. Before them
 // come syncs that several commits wait for, those of long files and behind renames, and the writes
 // that end commits; all files of a backup that is made count as one. Of a file the rarest kinds
 // come first, and between them the most frequent ones, which are what commits do. Of a kind those
 // of one writer come first, which are found again in a repeated run, then those behind a
 // commit, and those of a heavy course last.
-func order(courses []course, rng *rand.Rand) []chosen {
+func order(courses []course, each []int, rng *rand.Rand) []chosen {
 	of, group, heavy := map[string][]chosen{}, map[string]string{}, make([]int, len(courses))
 	many := make([]int, len(courses))
-	var kinds [4][]string // of large syncs, of the others, of writes, of the rest
+	var kinds [ranks][]string
 	for n, c := range courses {
 		steps := c.steps
 		around, bytes, nth := surroundings(c), written(steps), map[string]int{}
@@ -74,28 +73,44 @@ func order(courses []course, rng *rand.Rand) []chosen {
 				cmp.Compare(a.unborn, b.unborn), cmp.Compare(heavy[a.of], heavy[b.of]))
 		})
 	}
-	var ranks [4][]chosen
+	var in [ranks][]chosen
 	for r, list := range kinds {
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 		inTurn(inGroups(fromBothEnds(list), group), of, func(turn, _ int, c chosen) {
 			c.turn = turn
-			ranks[r] = append(ranks[r], c)
+			in[r] = append(in[r], c)
 		})
 	}
-	large, small, writes, rest := &ranks[0], &ranks[1], &ranks[2], &ranks[3]
 	var all []chosen
-	for len(*large)+len(*small)+len(*writes)+len(*rest) > 0 {
-		if len(*large) == 0 {
-			large = small
-		}
-		for _, from := range []*[]chosen{large, small, writes, large, small, rest} {
-			if len(*from) > 0 {
-				all, *from = append(all, (*from)[0]), (*from)[1:]
+	for left := true; left; {
+		left = false
+		for _, r := range each {
+			if r == largeSyncs && len(in[r]) == 0 {
+				r = syncs
+			}
+			if list := in[r]; len(list) > 0 {
+				left, all, in[r] = true, append(all, list[0]), list[1:]
 			}
 		}
 	}
 	return all
 }
+
+// The ranks of operations.
+const (
+	largeSyncs = iota // of more than a page; where there are none left, other ones
+	syncs
+	writes
+	rest
+	ranks
+)
+
+// Of six operations that fail four are syncs, of which a failure is forgotten most easily. Where a
+// disk is full that is told when something is written or made: half of them are writes.
+var (
+	failing = []int{largeSyncs, syncs, writes, largeSyncs, syncs, rest}
+	filling = []int{writes, largeSyncs, writes, rest, writes, syncs}
+)
 
 // special are groups of kinds that are looked at before those of single files.
 var special = []string{shared, long, last, naming}
@@ -141,13 +156,13 @@ func (c course) heavy() int {
 func rankOf(kind powerfs.FaultOp, bytes int) int {
 	switch {
 	case kind == powerfs.OnSync && amountOf(bytes) > 0:
-		return 0
+		return largeSyncs
 	case kind == powerfs.OnSync:
-		return 1
+		return syncs
 	case kind == powerfs.OnWrite:
-		return 2
+		return writes
 	}
-	return 3
+	return rest
 }
 
 // fromBothEnds returns the first of a list, the last, the second, and so on.
@@ -164,7 +179,7 @@ func fromBothEnds(list []string) []string {
 // turns is order of the steps of one recording.
 func turns(steps []powerfs.Step, rng *rand.Rand) []int {
 	var all []int
-	for _, p := range order([]course{{steps: steps}}, rng) {
+	for _, p := range order([]course{{steps: steps}}, failing, rng) {
 		all = append(all, p.step)
 	}
 	return all

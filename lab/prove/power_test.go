@@ -182,7 +182,7 @@ func TestOperationsFailOneOfEachKindFirst(t *testing.T) {
 	compaction := []powerfs.Step{{Kind: powerfs.OnWrite, Path: "table1"}, {Kind: powerfs.OnSync, Path: "table1"}}
 	one := slices.Concat(creation, commit, commit, commit, commit, compaction, commit)
 	two := slices.Concat(creation, commit, commit, commit, commit, commit)
-	places := order([]course{{steps: one}, {steps: two}}, rand.New(rand.NewPCG(1, 1)))
+	places := order([]course{{steps: one}, {steps: two}}, failing, rand.New(rand.NewPCG(1, 1)))
 	if len(places) != len(one)+len(two) {
 		t.Errorf("got %d places of %d operations", len(places), len(one)+len(two))
 	}
