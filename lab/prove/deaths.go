@@ -36,15 +36,23 @@ func (r *recording) stakes() []int {
 	}
 	for _, list := range r.ledger.acks {
 		for _, a := range list {
-			for i := r.behind(a.Done) - 1; i >= r.behind(a.Began); i-- {
-				if ends(r.steps[i]) {
-					all[r.beginning(i)] = acknowledged
-					break
-				}
+			if i := r.lastSyncOf(a); i >= 0 {
+				all[i] = acknowledged
 			}
 		}
 	}
 	return all
+}
+
+// lastSyncOf returns the step at which the last sync begins that ends while a commit is made; -1 is
+// none.
+func (r *recording) lastSyncOf(a ack) int {
+	for i := r.behind(a.Done) - 1; i >= r.behind(a.Began); i-- {
+		if ends(r.steps[i]) {
+			return r.beginning(i)
+		}
+	}
+	return -1
 }
 
 // beginning returns the step at which a sync begins that ends at step i.

@@ -125,22 +125,26 @@ type course struct {
 	aside  []bool // of each step, that no commit was under way; nil is nobody knows
 	shared []bool // of each step, that it is a sync for several commits; nil is nobody knows
 	stakes []int  // of each step, see there
+	keeps  []bool // of each step, that it is a commit's sync which is to keep a weaker one before it, too
 	first  int    // the step at which the first commit begins
 	many   bool   // several writers did it, in another order each time
 }
 
 func (r *recording) course() course {
 	c := course{steps: r.steps, aside: make([]bool, len(r.steps)), shared: r.shared(), stakes: r.stakes(),
-		many: r.scene.writers > 1, first: len(r.steps)}
+		keeps: make([]bool, len(r.steps)), many: r.scene.writers > 1, first: len(r.steps)}
 	for i := range c.aside {
 		c.aside[i] = true
 	}
 	for _, list := range r.ledger.acks {
-		for _, a := range list {
+		for k, a := range list {
 			for i := r.behind(a.Began - 1); i < r.behind(a.Done); i++ {
 				c.aside[i] = false
 			}
 			c.first = min(c.first, r.behind(a.Began))
+			if i := r.lastSyncOf(a); i >= 0 && !a.Weak && k > 0 && list[k-1].Weak {
+				c.keeps[i] = true
+			}
 		}
 	}
 	return c

@@ -120,25 +120,29 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		each = filling
 	}
 	places := order(courses, each, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
-	var again []target
+	var keeping, again []target
 	// all of them fail in one way before one fails in another: its kind does meanwhile
 	for v, found := 0, true; found; v++ {
 		found = false
 		for _, p := range places {
 			if list := at[p.of][p.step]; v < len(list) {
 				found = true
-				if t := list[(v+p.turn)%len(list)]; t.Again > 0 && t.Any {
-					again = append(again, t)
-				} else {
+				switch t := list[(v+p.turn)%len(list)]; {
+				case t.Again == 0 || !t.Any:
 					all = append(all, t)
+				case courses[p.of].keeps[p.step]:
+					keeping = append(keeping, t)
+				default:
+					again = append(again, t)
 				}
 			}
 		}
 	}
-	return amid(all, again, againEvery), nil
+	return amid(all, slices.Concat(keeping, again), againEvery), nil
 }
 
-// againEvery: of so many faults one is a sync with which the operations fail that are to mend it.
+// againEvery: of so many faults one is a sync with which the operations fail that are to mend it,
+// first of those that are to keep more than their own commit.
 const againEvery = 5
 
 // amid returns the elements of all with one of others behind each n-1 of them, while there are any,
@@ -273,6 +277,11 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(every(p, rng), rng) }
 		_, err = l.explore(ctx, j.task, x, l.within(turnTime))
 		return err
+	}
+	if t.Again > 0 { // what could not be mended may be copied
+		if err := l.exploreGathered(ctx, j, x, first); err != nil {
+			return err
+		}
 	}
 	someTime := turnTime
 	switch {

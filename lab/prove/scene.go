@@ -90,14 +90,15 @@ func (p *pair) excused(s scene) bool {
 }
 
 // smallOptions let files fill up within a short run. The first set of which an engine knows all
-// options is used. Pebble stops no writes while a table in memory is written out, so that the next
+// options is used. SQLite's pages are less than a block of a file system, amid which a file may then
+// be cut. Pebble stops no writes while a table in memory is written out, so that the next
 // one is full meanwhile.
 var smallOptions = []map[string]string{
 	{"MemTableSize": "1310720", "ValueThreshold": "4096", "ValueLogFileSize": "1048576"},
 	{"MemTableSize": "65536", "MemTableStopWritesThreshold": "4", "L0CompactionThreshold": "2", "LBaseMaxBytes": "65536"},
 	{"WriteBuffer": "65536", "CompactionTableSize": "32768", "CompactionTotalSize": "65536"},
 	{"AutoShrinkMinSize": "65536", "AutoShrinkPercentage": "30"},
-	{"wal_autocheckpoint": "20", "page_size": "1024", "cache_size": "8"},
+	{"wal_autocheckpoint": "20", "page_size": "2048", "cache_size": "8"},
 	{"PageSize": "1024", "FreelistType": "hashmap"},
 }
 
