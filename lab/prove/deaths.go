@@ -77,7 +77,7 @@ func (j *job) deathsOf(courses []course, at [][][]target, rng *rand.Rand) (all [
 	var sorts [stakes][]string
 	for k, c := range courses {
 		nth, kinds := map[string]int{}, sortsOf(c)
-		for _, i := range rng.Perm(len(c.steps)) {
+		for _, i := range c.keepingFirst(rng) {
 			if c.steps[i].Kind != powerfs.OnSync || j.excused(faulty[k]) {
 				continue
 			}

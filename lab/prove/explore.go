@@ -125,7 +125,7 @@ type course struct {
 	aside  []bool // of each step, that no commit was under way; nil is nobody knows
 	shared []bool // of each step, that it is a sync for several commits; nil is nobody knows
 	stakes []int  // of each step, see there
-	keeps  []bool // of each step, that it is a commit's sync which is to keep a weaker one before it, too
+	keeps  []bool // of each step, that it is a sync for a commit behind a weaker one, which it keeps too
 	first  int    // the step at which the first commit begins
 	many   bool   // several writers did it, in another order each time
 }
@@ -142,8 +142,10 @@ func (r *recording) course() course {
 				c.aside[i] = false
 			}
 			c.first = min(c.first, r.behind(a.Began))
-			if i := r.lastSyncOf(a); i >= 0 && !a.Weak && k > 0 && list[k-1].Weak {
-				c.keeps[i] = true
+			if !a.Weak && k > 0 && list[k-1].Weak {
+				for i := r.behind(list[k-1].Done); i <= r.lastSyncOf(a); i++ {
+					c.keeps[i] = r.steps[i].Kind == powerfs.OnSync
+				}
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"syscall"
@@ -304,6 +305,11 @@ func TestTheWriteThatEndsACommitIsWhollyDoneFirst(t *testing.T) {
 	j.fault = result.FaultENOSPC
 	if all := j.variants(0, write, 1, false, true); all[0].Done || len(all) < 2 || all[1].Done {
 		t.Errorf("a full disk has room for all of a write: %+v", all)
+	} else if !all[0].Short {
+		t.Errorf("got %+v, want one of which half is done: so a disk becomes full", all[0])
+	}
+	if p := order([]course{c}, filling, rand.New(rand.NewPCG(1, 1))); r.steps[p[0].step].Kind != powerfs.OnWrite {
+		t.Errorf("step %d finds no space first, want a write", p[0].step)
 	}
 }
 
@@ -319,6 +325,51 @@ func TestEverythingIsAmongFewStates(t *testing.T) {
 		got := few(slices.Clone(states), rand.New(rand.NewPCG(seed, 1)))
 		if got[0] != states[0] || got[1] != powerfs.Random(everything, 0) {
 			t.Errorf("got %v, want nothing and everything first", got)
+		}
+	}
+}
+
+// A sync that is to keep weaker commits, too, has most to lose: one that fails shows most.
+func TestSyncsThatKeepWeakerCommitsFailFirst(t *testing.T) {
+	t.Parallel()
+	r := &recording{}
+	var acks []ack
+	for i := range 12 { // each commit writes and syncs
+		kind := powerfs.OnWrite
+		if i%2 == 1 {
+			kind = powerfs.OnSync
+		}
+		r.steps = append(r.steps, powerfs.Step{Kind: kind, Path: "log", Bytes: 1, Monotonic: int64(10 * i)})
+		if i%2 == 1 {
+			acks = append(acks, ack{N: uint64(i/2 + 1), Weak: i == 7, Began: int64(10*i - 15), Done: int64(10*i + 2)})
+		}
+	}
+	r.ledger.acks = [][]ack{acks}
+	c := r.course()
+	for i := range r.steps {
+		if want := i == 9; c.keeps[i] != want {
+			t.Errorf("step %d keeps weaker commits: %v", i, c.keeps[i])
+		}
+	}
+	for seed := range uint64(8) {
+		places := order([]course{c}, failing, rand.New(rand.NewPCG(seed, 1)))
+		is := func(p chosen) bool { return r.steps[p.step].Kind == powerfs.OnSync && p.nth == 0 }
+		list := slices.DeleteFunc(places, func(p chosen) bool { return !is(p) })
+		if !slices.ContainsFunc(list, func(p chosen) bool { return p.step == 9 }) {
+			t.Errorf("of the first syncs of each kind, %v, none keeps a weaker commit", list)
+		}
+	}
+}
+
+func TestEachSoManyAreOfAnotherSort(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string][]int{
+		"[1 1 2 1 1 2 1]": amid([]int{1, 1, 1, 1, 1}, []int{2, 2}, 3),
+		"[1 1 2 2 2]":     amid([]int{1, 1}, []int{2, 2, 2}, 3),
+		"[2]":             amid(nil, []int{2}, 3),
+	} {
+		if fmt.Sprint(got) != want {
+			t.Errorf("got %v, want %v", got, want)
 		}
 	}
 }

@@ -191,8 +191,8 @@ const untold = 4
 // variants returns how one operation of a scene can fail. What is written during a slow sync that
 // fails is lost with the rest, or is not. Most writes that are half done are as with the system's
 // own disks: the process is told how much is done, and the write of the rest fails. That is how a
-// disk becomes full first. A write that ends a commit is wholly done first where it may be: then all
-// of a commit is there that has failed.
+// disk becomes full first. A write that ends a commit is wholly done first where it may be: then
+// all of a commit is there that has failed.
 func (j *job) variants(scene int, f powerfs.Fault, space int64, slow, ends bool) []target {
 	full := j.fault == result.FaultENOSPC
 	if full && f.Op&mayFill == 0 {

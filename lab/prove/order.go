@@ -15,6 +15,7 @@ import (
 type chosen struct {
 	of, step, nth, turn int
 	unborn              int // 1: there was no commit yet, and a failure has nothing to lose
+	keeps               bool
 }
 
 // order returns the operations that processes asked for, one of each kind in turn. A kind that
@@ -26,7 +27,7 @@ type chosen struct {
 // that end commits; all files of a backup that is made count as one. Of a file the rarest kinds
 // come first, and between them the most frequent ones, which are what commits do. Of a kind those
 // of one writer come first, which are found again in a repeated run, then those behind a
-// commit, and those of a heavy course last.
+// commit, then syncs that are to keep weaker commits, and those of a heavy course last.
 func order(courses []course, each []int, rng *rand.Rand) []chosen {
 	of, group, heavy := map[string][]chosen{}, map[string]string{}, make([]int, len(courses))
 	many := make([]int, len(courses))
@@ -37,7 +38,7 @@ func order(courses []course, each []int, rng *rand.Rand) []chosen {
 		if heavy[n] = c.heavy(); c.many {
 			many[n] = 1
 		}
-		for _, i := range rng.Perm(len(steps)) {
+		for _, i := range c.keepingFirst(rng) {
 			k := around[i]
 			if steps[i].Kind == 0 {
 				continue
@@ -57,7 +58,7 @@ func order(courses []course, each []int, rng *rand.Rand) []chosen {
 					group[k] = g
 				}
 			}
-			it := chosen{of: n, step: i, nth: nth[k]}
+			it := chosen{of: n, step: i, nth: nth[k], keeps: c.keeps != nil && c.keeps[i]}
 			if i < c.first {
 				it.unborn = 1
 			}
@@ -70,7 +71,8 @@ func order(courses []course, each []int, rng *rand.Rand) []chosen {
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		slices.SortStableFunc(list, func(a, b chosen) int {
 			return cmp.Or(cmp.Compare(a.nth, b.nth), cmp.Compare(many[a.of], many[b.of]),
-				cmp.Compare(a.unborn, b.unborn), cmp.Compare(heavy[a.of], heavy[b.of]))
+				cmp.Compare(a.unborn, b.unborn), falseLast(a.keeps, b.keeps),
+				cmp.Compare(heavy[a.of], heavy[b.of]))
 		})
 	}
 	var in [ranks][]chosen
@@ -141,6 +143,26 @@ func inTurn[T any](kinds []string, of map[string][]T, do func(turn, kind int, v 
 			}
 		}
 	}
+}
+
+// keepingFirst returns the steps in a random order, those first that are to keep weaker commits.
+func (c course) keepingFirst(rng *rand.Rand) []int {
+	all := rng.Perm(len(c.steps))
+	if c.keeps != nil {
+		slices.SortStableFunc(all, func(a, b int) int { return falseLast(c.keeps[a], c.keeps[b]) })
+	}
+	return all
+}
+
+// falseLast compares two values of which true comes first.
+func falseLast(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // heavy is 1 if a course writes so much that each of its states takes long to be looked at, else 0.

@@ -90,9 +90,9 @@ func (p *pair) excused(s scene) bool {
 }
 
 // smallOptions let files fill up within a short run. The first set of which an engine knows all
-// options is used. SQLite's pages are less than a block of a file system, amid which a file may then
-// be cut. Pebble stops no writes while a table in memory is written out, so that the next
-// one is full meanwhile.
+// options is used. Pebble stops no writes while a table in memory is written out, so that the next
+// one is full meanwhile. SQLite's pages are smaller than a block of a file system, amid which a
+// file may then be cut.
 var smallOptions = []map[string]string{
 	{"MemTableSize": "1310720", "ValueThreshold": "4096", "ValueLogFileSize": "1048576"},
 	{"MemTableSize": "65536", "MemTableStopWritesThreshold": "4", "L0CompactionThreshold": "2", "LBaseMaxBytes": "65536"},
