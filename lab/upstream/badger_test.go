@@ -134,3 +134,50 @@ func TestBadgerDoesNotOpenAfterAFailedSyncOfItsManifest(t *testing.T) {
 		}
 	}
 }
+
+var badgerLosesATable = fault{module: "github.com/dgraph-io/badger/v4",
+	defence:  "nothing: Badger's promise (driver.Promise.DiskMayBreak)",
+	sentence: "a compaction passes over a table that it could not write: it gives up what that one replaces, " +
+		"and pairs that were synced long before are gone, without an error or a line in the log"}
+
+// TestBadgerCompactionPassesOverATableThatFailed compacts tables of synced pairs, while the table
+// that is to replace them cannot be made, once. No power is cut. It compacts when it is told to.
+func TestBadgerCompactionPassesOverATableThatFailed(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		disk := powertest.NewDisk(t, nil)
+		o := badger.DefaultOptions(filepath.Join(disk.Dir(), "badger")).WithSyncWrites(true).WithLogger(nil).
+			WithNumCompactors(0)
+		values := map[string]string{}
+		open := func() *badger.DB {
+			db, err := badger.Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return db
+		}
+		for i := range o.NumLevelZeroTables + 1 { // Close makes a table of each pair
+			db, key := open(), fmt.Sprint("key ", i)
+			values[key] = fmt.Sprint("value ", i)
+			err := db.Update(func(tx *badger.Txn) error { return tx.Set([]byte(key), []byte(values[key])) })
+			if err = errors.Join(err, db.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		db := open()
+		if fails {
+			disk.Arm(powerfs.Fault{Op: powerfs.OnCreate, Nth: 1, Match: "*.sst"})
+		}
+		flattened := db.Flatten(1)
+		if disk.Failed() != map[bool]int{true: 1}[fails] {
+			t.Fatalf("%d calls failed", disk.Failed())
+		}
+		closed := db.Close()
+		lost := badgerLacks(o, values)
+		how := fmt.Sprintf("Flatten returned %v, Close %v; then: %v", flattened, closed, lost)
+		if fails {
+			badgerLosesATable.report(t, flattened == nil && closed == nil && lost != nil, how)
+		} else if lost != nil {
+			t.Fatalf("without a failure: %s", how)
+		}
+	}
+}
