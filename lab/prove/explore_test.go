@@ -213,7 +213,7 @@ func TestAFullDiskFailsSyncsAndTellsWhatItWrote(t *testing.T) {
 	t.Parallel()
 	j := &job{task: &task{fault: result.FaultENOSPC}}
 	sync := powerfs.Fault{Op: powerfs.OnSync, Nth: 2, Match: "log"}
-	got := j.variants(0, sync, 1, true, false)
+	got := j.variants(0, sync, 1, powerfs.Step{Until: 1}, false)
 	sync.Err = syscall.ENOSPC
 	if len(got) != 1 || !slices.Equal(got[0].options().Faults, []powerfs.Fault{sync}) {
 		t.Errorf("a sync: got %+v, want that it finds no space", got)
@@ -221,18 +221,22 @@ func TestAFullDiskFailsSyncsAndTellsWhatItWrote(t *testing.T) {
 	write := powerfs.Fault{Op: powerfs.OnWrite, Nth: 2, Match: "log"}
 	half, rest := write, write
 	half.Short, rest.Nth, rest.Err = true, 3, syscall.ENOSPC
-	if !slices.ContainsFunc(j.variants(0, write, 1, false, false), func(t target) bool {
+	if !slices.ContainsFunc(j.variants(0, write, 1, powerfs.Step{}, false), func(t target) bool {
 		return slices.Equal(t.options().Faults, []powerfs.Fault{half, rest})
 	}) {
 		t.Errorf("a write: want one of which half is done and told, before one that finds no space")
 	}
+	told := func(t target) bool { return t.told }
+	if slices.ContainsFunc(j.variants(0, write, 1, powerfs.Step{Cache: true}, false), told) {
+		t.Error("a write of mapped pages tells nobody how much is done")
+	}
 	done := write
 	done.Err, done.Done = syscall.EIO, true
 	is := func(t target) bool { return slices.Equal(t.options().Faults, []powerfs.Fault{done}) }
-	if slices.ContainsFunc(j.variants(0, write, 1, false, false), is) {
+	if slices.ContainsFunc(j.variants(0, write, 1, powerfs.Step{}, false), is) {
 		t.Error("a full disk has room for all of a write")
 	}
-	if j.fault = result.FaultEIO; !slices.ContainsFunc(j.variants(0, write, 1, false, false), is) {
+	if j.fault = result.FaultEIO; !slices.ContainsFunc(j.variants(0, write, 1, powerfs.Step{}, false), is) {
 		t.Error("a write: want one that fails when it is done")
 	}
 }
@@ -299,11 +303,11 @@ func TestTheWriteThatEndsACommitIsWhollyDoneFirst(t *testing.T) {
 	}
 	write := powerfs.Fault{Op: powerfs.OnWrite, Nth: 3, Match: "log"}
 	j := &job{task: &task{fault: result.FaultEIO}}
-	if first := j.variants(0, write, 1, false, true)[0]; !first.Done {
+	if first := j.variants(0, write, 1, powerfs.Step{}, true)[0]; !first.Done {
 		t.Errorf("got %+v, want one that is done", first)
 	}
 	j.fault = result.FaultENOSPC
-	if all := j.variants(0, write, 1, false, true); all[0].Done || len(all) < 2 || all[1].Done {
+	if all := j.variants(0, write, 1, powerfs.Step{}, true); all[0].Done || len(all) < 2 || all[1].Done {
 		t.Errorf("a full disk has room for all of a write: %+v", all)
 	} else if !all[0].Short {
 		t.Errorf("got %+v, want one of which half is done: so a disk becomes full", all[0])

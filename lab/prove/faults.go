@@ -108,7 +108,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		for i, f := range faultsAt(h.steps) {
 			if f.Nth > 0 && !sharedIndex.MatchString(h.steps[i].Path) {
 				full := max(h.used[i]+int64(h.steps[i].Bytes)/2, 1)
-				of[i] = j.variants(k, f, full, h.steps[i].Until > 0, h.endsCommit(i))
+				of[i] = j.variants(k, f, full, h.steps[i], h.endsCommit(i))
 			}
 		}
 		courses, at = append(courses, h.course), append(at, of)
@@ -191,9 +191,10 @@ const untold = 4
 // variants returns how one operation of a scene can fail. What is written during a slow sync that
 // fails is lost with the rest, or is not. Most writes that are half done are as with the system's
 // own disks: the process is told how much is done, and the write of the rest fails. That is how a
-// disk becomes full first. A write that ends a commit is wholly done first where it may be: then
-// all of a commit is there that has failed.
-func (j *job) variants(scene int, f powerfs.Fault, space int64, slow, ends bool) []target {
+// disk becomes full first. Nobody is told how much of what was mapped is written back: that fails.
+// A write that ends a commit is wholly done first where it may be: then all of a commit is there
+// that has failed.
+func (j *job) variants(scene int, f powerfs.Fault, space int64, of powerfs.Step, ends bool) []target {
 	full := j.fault == result.FaultENOSPC
 	if full && f.Op&mayFill == 0 {
 		return nil
@@ -207,7 +208,7 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, slow, ends bool)
 		if part.Done = !full && (ends || turn == untold/2); !part.Done {
 			part.Short = true
 		}
-		all = append(all, target{scene: scene, Fault: part, told: part.Short && turn != 0})
+		all = append(all, target{scene: scene, Fault: part, told: part.Short && turn != 0 && !of.Cache})
 		if full || ends && part.Done {
 			slices.Reverse(all)
 		}
@@ -220,7 +221,7 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, slow, ends bool)
 		next.Again, more.Again, more.Any = 1, 2, true
 		all = append(all, target{scene: scene, Fault: next}, target{scene: scene, Fault: more})
 	}
-	if slow {
+	if of.Until > 0 { // a slow sync
 		later := f
 		later.Later = true
 		all = append(all, target{scene: scene, Fault: later})
