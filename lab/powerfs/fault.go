@@ -11,20 +11,20 @@ import (
 // Fault is a failure to come: the Nth operation that matches fails. It is counted from when the
 // disk is told of it.
 type Fault struct {
-	Op     FaultOp
-	Nth    uint64        // 1 is the first
-	Err    syscall.Errno // what the process gets; 0 is EIO, unless Short
+	Op  FaultOp
+	Nth uint64        // 1 is the first
+	Err syscall.Errno // what the process gets; 0 is EIO, unless Short
 	// Short, of a write: half of it is done; with Err 0 the process is told so, else it gets Err. A
 	// write of mapped pages wants Err: there is nobody to tell, so that the kernel takes it for whole.
-	Short bool
-	Done   bool          // of a write: all of it is done, and the process gets Err
-	Sticky bool          // all later ones fail too
-	Again  int           // so many behind it fail too, of its kinds, whatever they are to write
-	Any    bool          // of those behind it any kind fails, on files that Match
-	Match  string        // a glob, against the name, or with a slash against the path below the root; "" is all
-	At     int64         // of a read: only those of the byte at this offset count
-	Pages  int           // of a sync: only those that are to write so many pages, or more, count
-	Later  bool          // of a sync that takes a while: what is written meanwhile is lost with the rest
+	Short  bool
+	Done   bool   // of a write: all of it is done, and the process gets Err
+	Sticky bool   // all later ones fail too
+	Again  int    // so many behind it fail too, of its kinds, whatever they are to write
+	Any    bool   // of those behind it any kind fails, on files that Match
+	Match  string // a glob, against the name, or with a slash against the path below the root; "" is all
+	At     int64  // of a read: only those of the byte at this offset count
+	Pages  int    // of a sync: only those that are to write so many pages, or more, count
+	Later  bool   // of a sync that takes a while: what is written meanwhile is lost with the rest
 }
 
 // FaultOp is a set of kinds of operations: OnWrite|OnSync.

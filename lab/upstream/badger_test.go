@@ -136,7 +136,7 @@ func TestBadgerDoesNotOpenAfterAFailedSyncOfItsManifest(t *testing.T) {
 }
 
 var badgerLosesATable = fault{module: "github.com/dgraph-io/badger/v4",
-	defence:  "nothing: Badger's promise (driver.Promise.DiskMayBreak)",
+	defence: "nothing: Badger's promise (driver.Promise.DiskMayBreak)",
 	sentence: "a compaction passes over a table that it could not write: it gives up what that one replaces, " +
 		"and pairs that were synced long before are gone, without an error or a line in the log"}
 
