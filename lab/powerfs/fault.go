@@ -15,7 +15,7 @@ type Fault struct {
 	Nth uint64        // 1 is the first
 	Err syscall.Errno // what the process gets; 0 is EIO, unless Short
 	// Short, of a write: half of it is done; with Err 0 the process is told so, else it gets Err. A
-	// write of mapped pages wants Err: there is nobody to tell, so that the kernel takes it for whole.
+	// write of mapped pages wants Err: nobody is told, and the kernel takes it for whole.
 	Short  bool
 	Done   bool   // of a write: all of it is done, and the process gets Err
 	Sticky bool   // all later ones fail too
