@@ -69,6 +69,8 @@ func (s *messages) next(ctx context.Context, _ int, salt uint64, class kv.Durabi
 	return err
 }
 
+func (s *messages) nothing(context.Context, kv.Durability) error { return kv.Unsupported }
+
 func (s *messages) count(ctx context.Context, _ int) (at stamp, err error) {
 	found, err := s.feed.Len(ctx)
 	if err != nil {

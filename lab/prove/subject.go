@@ -23,6 +23,8 @@ type subject interface {
 	last(w int) stamp
 	// next makes the next commit of writer w, under a salt.
 	next(ctx context.Context, w int, salt uint64, class kv.Durability) error
+	// nothing makes a commit of the first writer that changes nothing. A log has none.
+	nothing(ctx context.Context, class kv.Durability) error
 	// count asks the store which commit of writer w is the last that it holds. A log does not tell
 	// its salt.
 	count(ctx context.Context, w int) (stamp, error)

@@ -302,3 +302,24 @@ func TestAStoreThatADiskMayBreakKeepsWhatCanBeRead(t *testing.T) {
 		}
 	}
 }
+
+// A weaker commit that a synced one covers must be there when power fails, though that one has
+// changed nothing.
+func TestAWeakerCommitThatIsCoveredIsLost(t *testing.T) {
+	t.Parallel()
+	weak := ack{N: 4, Weak: true, Began: 10, Done: 20}
+	cover := ack{N: 4, Began: 30, Done: 40}
+	tr := trial{at: 50, ledger: ledger{acks: [][]ack{{{N: 3, Began: 1, Done: 5}, weak, cover}}}}
+	if lost, _ := tr.lost([]uint64{3}); lost != 1 {
+		t.Errorf("%d commits are lost, want the one that was covered", lost)
+	}
+	if tr.at = 40; tr.acked() != 2 {
+		t.Fatalf("got %d acknowledged", tr.acked())
+	}
+	if lost, _ := tr.lost([]uint64{3}); lost != 0 {
+		t.Errorf("%d commits are lost before it was covered", lost)
+	}
+	if what := tr.disorder([]uint64{4}); what != "" {
+		t.Error(what)
+	}
+}
