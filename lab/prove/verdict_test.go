@@ -323,3 +323,22 @@ func TestAWeakerCommitThatIsCoveredIsLost(t *testing.T) {
 		t.Error(what)
 	}
 }
+
+// Where the first commits are weaker ones behind which nothing holds, a synced one amid them would
+// say that something does.
+func TestNothingIsCoveredAmidCommitsThatComeEarly(t *testing.T) {
+	t.Parallel()
+	covered := 0
+	for seed := range uint64(64) {
+		early := past{Seed: seed, Work: work{Early: kv.Flushed}}
+		if early.covered(earlyCommits - 1) {
+			t.Errorf("seed %d: covered amid them", seed)
+		}
+		if early.covered(earlyCommits) {
+			covered++
+		}
+	}
+	if covered == 0 || covered == 64 {
+		t.Errorf("the last of them is covered in %d of 64", covered)
+	}
+}

@@ -170,7 +170,7 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg, toget
 			s.acked[w] = n
 			weak := class != spec.Store.Class
 			s.say(message{Ack: &ack{W: w, N: n, Weak: weak, Began: began, Done: clock()}})
-			if weak && len(s.chains) == 1 && mix(spec.Past.Seed, "nothing", n)%3 == 0 {
+			if spec.Past.covered(n) && weak && len(s.chains) == 1 {
 				s.cover(ctx, n, spec.Store.Class)
 			}
 			continue
@@ -186,6 +186,12 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg, toget
 			return
 		}
 	}
+}
+
+// covered reports whether a synced commit that changes nothing follows the weaker commit n. Behind
+// those that come early nothing holds until a synced one, which is the last of them then.
+func (p past) covered(n uint64) bool {
+	return mix(p.Seed, "nothing", n)%3 == 0 && (p.Work.Early == kv.Synced || n == earlyCommits)
 }
 
 // cover makes a commit of a class that changes nothing behind the weaker commit n, which it makes
