@@ -15,7 +15,7 @@ import (
 type chosen struct {
 	of, step, nth, turn int
 	unborn              int // 1: there was no commit yet, and a failure has nothing to lose
-	keeps               bool
+	keeps               bool // it is a sync that is to keep weaker commits, too
 }
 
 // order returns the operations that processes asked for, one of each kind in turn. A kind that
@@ -83,15 +83,19 @@ func order(courses []course, each []int, rng *rand.Rand) []chosen {
 			in[r] = append(in[r], c)
 		})
 	}
-	var all []chosen
+	return byRank(in, each)
+}
+
+// byRank returns the operations of all ranks, as many of one in turn as each says.
+func byRank(of [ranks][]chosen, each []int) (all []chosen) {
 	for left := true; left; {
 		left = false
 		for _, r := range each {
-			if r == largeSyncs && len(in[r]) == 0 {
+			if r == largeSyncs && len(of[r]) == 0 {
 				r = syncs
 			}
-			if list := in[r]; len(list) > 0 {
-				left, all, in[r] = true, append(all, list[0]), list[1:]
+			if list := of[r]; len(list) > 0 {
+				left, all, of[r] = true, append(all, list[0]), list[1:]
 			}
 		}
 	}
