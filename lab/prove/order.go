@@ -14,7 +14,7 @@ import (
 // that one before it, and of all.
 type chosen struct {
 	of, step, nth, turn int
-	unborn              int // 1: there was no commit yet, and a failure has nothing to lose
+	unborn              int  // 1: there was no commit yet, and a failure has nothing to lose
 	keeps               bool // it is a sync that is to keep weaker commits, too
 }
 

@@ -47,12 +47,13 @@ var scenes = []scene{
 
 // faulty are the runs in which an operation fails: short, so that each operation has its turn.
 // Where every third commit is a weaker one, such is the last before a store is closed, which syncs
-// it; where none may be, the first ones are, and what is to keep them fails as well. Commits meet in one sync only where there are four writers: one of them reads, and is alone,
-// one waits for a sync of its own, and two for the next: one that they share is found again in a
-// repeated run if they begin together. One has a log of more than a MiB before a weaker commit is
-// lost with the sync that fails. In the last a commit comes amid the sync of the background that is
-// to keep the one before it. Two compact the store behind a weaker commit, of which a failed
-// compaction may leave nothing.
+// it; where none may be, the first ones are, and what is to keep them fails as well. Commits meet
+// in one sync only where there are four writers: one of them reads, and is alone, one waits for a
+// sync of its own, and two for the next: one that they share is found again in a repeated run if
+// they begin together. One has a log of more than a MiB before a weaker commit is lost with the
+// sync that fails. In the last a commit comes amid the sync of the background that is to keep the
+// one before it. Two compact the store behind a weaker commit, of which a failed compaction may
+// leave nothing.
 var faulty = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {backup, 2}, {reopen, 5},
 		{reopen, 3}}},
