@@ -116,7 +116,7 @@ func probe(ctx context.Context, spec storeSpec) (*[3]caps, error) {
 		case beside && all[d].Intact:
 			all[kv.Synced].Mixed = d
 		case beside:
-			all[kv.Synced].Early = d
+			all[kv.Synced].Loose = d
 		}
 		if err := db.Close(); err != nil {
 			return nil, err

@@ -23,7 +23,7 @@ type explorer struct {
 	rng   *rand.Rand
 	pass         // the present one
 	later []pass // those that take turns with it
-	firm  int    // moments before it are not looked at: nothing is promised of them
+	loose []bool // moments that are not looked at: nothing is promised of them; nil is none
 	known map[[32]byte]*verified
 	cells func(rule powerfs.Rule) *cell
 	// keep, if set, is told of each new state that is whole.
@@ -99,7 +99,7 @@ type verified struct {
 
 // newExplorer returns one of the moments of rec from index first on.
 func newExplorer(rec *recording, first int, salt string) *explorer {
-	x := &explorer{rec: rec, known: map[[32]byte]*verified{}, looked: map[int]bool{}, firm: rec.firm()}
+	x := &explorer{rec: rec, known: map[[32]byte]*verified{}, looked: map[int]bool{}, loose: rec.loose()}
 	x.rng = rand.New(rand.NewPCG(mix(rec.seed, "explore", salt), rec.seed))
 	x.left = moments(rec.course(), first, x.rng)
 	return x
@@ -420,26 +420,29 @@ func (l *lane) explore(ctx context.Context, t *task, x *explorer, until time.Tim
 	return x.turn(), nil
 }
 
-// firm returns the first moment of which something is promised when power fails: where commits come
-// early that may leave anything, behind the first one that is synced.
-func (r *recording) firm() int {
-	if r.past.Work.Early == kv.Synced {
-		return 0
+// loose tells of each moment whether nothing is promised of it when power fails: the last commit
+// that was acknowledged is a loose one of its one writer, or the next one is, which may have begun.
+// nil is that no commit is loose.
+func (r *recording) loose() []bool {
+	if r.past.Work.Loose == kv.Synced {
+		return nil
 	}
-	at := r.at
-	for _, list := range r.ledger.acks {
-		for _, a := range list {
-			if !a.Weak {
-				at = min(at, a.Done)
+	all := make([]bool, len(r.steps)+1)
+	for i := range all {
+		last := ack{Weak: true} // before any
+		for _, a := range r.ledger.acks[0] {
+			if a.Done < r.trial(i).at {
+				last = a
 			}
 		}
+		all[i] = last.Weak || r.past.Work.class(last.N+1, kv.Synced) != kv.Synced
 	}
-	return r.behind(at)
+	return all
 }
 
 // exploreMoment looks at the states of one moment.
 func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *powerfs.Player, i int) error {
-	if i < x.firm {
+	if x.loose != nil && x.loose[i] {
 		return nil
 	}
 	tr := x.rec.trial(i)

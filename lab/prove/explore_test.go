@@ -132,24 +132,29 @@ func TestWhatFailsBehindACommitComesFirst(t *testing.T) {
 	}
 }
 
-// What comes early may leave anything, until a commit is synced.
-func TestNothingIsLookedAtBehindCommitsThatComeEarly(t *testing.T) {
+// Behind a loose commit there may be anything, until one is synced.
+func TestNothingIsLookedAtBehindLooseCommits(t *testing.T) {
 	t.Parallel()
 	r := &recording{at: 100}
 	for i := range 8 {
 		r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnWrite, Path: "log", Monotonic: int64(10 * i)})
 	}
-	r.ledger.acks = [][]ack{{{N: 1, Weak: true, Done: 15}, {N: 2, Weak: true, Done: 25}, {N: 3, Done: 45},
-		{N: 4, Done: 65}}}
-	if got := r.firm(); got != 0 {
-		t.Errorf("without such commits the first moment is %d", got)
+	r.ledger.acks = [][]ack{{{N: 2, Weak: true, Done: 15}, {N: 3, Done: 25}, {N: 4, Done: 35}, {N: 5, Done: 36},
+		{N: 6, Done: 45}, {N: 7, Weak: true, Done: 55}, {N: 8, Weak: true, Done: 58}, {N: 8, Done: 65}}}
+	if got := r.loose(); got != nil {
+		t.Errorf("without such commits nothing is said of %v", got)
 	}
-	r.past.Work.Early = kv.Flushed
-	if got := r.firm(); got != 5 {
-		t.Errorf("the first moment is %d, want 5", got)
+	r.past.Work.Loose = kv.Flushed
+	want := []bool{true, true, true, false, false, true, true, false, false}
+	if got := r.loose(); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
-	for n, want := range []kv.Durability{1: kv.Flushed, 2: kv.Flushed, 3: kv.Synced, 4: kv.Synced} {
-		if got := r.past.Work.class(uint64(n), kv.Synced); n > 0 && got != want {
+	for n := range uint64(14) {
+		want := kv.Synced
+		if slices.Contains([]uint64{1, 2, 7, 8, 13}, n) {
+			want = kv.Flushed
+		}
+		if got := r.past.Work.class(n, kv.Synced); got != want {
 			t.Errorf("commit %d is %v, want %v", n, got, want)
 		}
 	}

@@ -91,7 +91,9 @@ type work struct {
 	Sizes int           `json:",omitempty"` // index of recordSizes
 	Batch int           `json:",omitempty"` // pairs of a large commit, of which there is one in seven; 0 is none
 	Weak  kv.Durability `json:",omitempty"` // the class of every third commit, if it is not Synced
-	Early kv.Durability `json:",omitempty"` // that of the first commits, if it is not Synced
+	// Loose is the class of two of six commits, if it is not Synced: behind them nothing holds when
+	// power fails, until one is synced.
+	Loose kv.Durability `json:",omitempty"`
 	// Modest: what a writer commits behind an error is small, and shorter than what was refused.
 	Modest bool `json:",omitempty"`
 }
@@ -101,14 +103,17 @@ func (k work) class(n uint64, class kv.Durability) kv.Durability {
 	switch {
 	case k.Weak != kv.Synced && n%3 == 1:
 		return k.Weak
-	case k.Early != kv.Synced && n <= earlyCommits:
-		return k.Early
+	case k.Loose != kv.Synced && n%looseEvery > 0 && n%looseEvery <= looseCommits:
+		return k.Loose
 	}
 	return class
 }
 
-// earlyCommits is how many commits come early.
-const earlyCommits = 2
+// Of so many commits the first ones are loose.
+const (
+	looseEvery   = 6
+	looseCommits = 2
+)
 
 // The large commits: the first is small, so that creating a store stays short, and its pairs are
 // deleted after some more.

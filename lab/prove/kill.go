@@ -45,7 +45,7 @@ func (l *lane) kill(ctx context.Context, j *job, until time.Time) (bool, error) 
 			return l.frozen(ctx, j, rec)
 		}
 		x := newExplorer(rec, 0, "kill")
-		x.firm = 0
+		x.loose = nil
 		l.counts(j, x)
 		if err := l.tryEach(ctx, j, x, j.only(powerfs.Everything)); err != nil {
 			return nil, err

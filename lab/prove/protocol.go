@@ -168,7 +168,7 @@ type caps struct {
 	Shared bool          // several processes may work on one store
 	Remote bool          // it is a server's
 	Mixed  kv.Durability // of Synced: a weaker class that one store can have beside it and stay whole; Synced is none
-	// Early, of Synced, is a weaker class of which nothing holds when power fails, until the next
+	// Loose, of Synced, is a weaker class of which nothing holds when power fails, until the next
 	// commit that is synced; Synced is none.
-	Early kv.Durability
+	Loose kv.Durability
 }

@@ -78,7 +78,7 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 		spec.Pause, spec.Level = 2*syncTime, s.level
 	}
 	spec.Past.Work = s.work
-	spec.Buffers = slices.Contains([]kv.Durability{t.caps.Class, t.caps.Mixed, s.work.Early}, kv.Buffered)
+	spec.Buffers = slices.Contains([]kv.Durability{t.caps.Class, t.caps.Mixed, s.work.Loose}, kv.Buffered)
 	r.ledger.acks = make([][]ack, s.writers)
 	r.copies = in.before == nil && slices.ContainsFunc(s.legs, func(l leg) bool { return l.First == backup })
 	if in.before != nil {

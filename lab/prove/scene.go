@@ -14,7 +14,7 @@ type scene struct {
 	writers int
 	work    work
 	weak    bool // every third commit is of the weakest class that leaves the store intact
-	early   bool // where none does the first ones are of another class, until a synced one
+	loose   bool // where none does two of six are of another class, behind which nothing holds until a synced one
 	small   bool // with options that let files be filled, merged and replaced within the run
 	fails   bool // an operation fails
 	slow    bool // a sync takes a while, so that commits meet in one
@@ -40,14 +40,14 @@ var scenes = []scene{
 	{writers: 1, work: work{Sizes: 2, Batch: 2500}, legs: []leg{{"", 9}, {reopen, 9}}},
 	{writers: 4, slow: true, small: true, weak: true, work: work{Sizes: 1},
 		legs: []leg{{"", 6}, {hold, 4}, {reopen, 6}, {compact, 4}, {linger, 16}, {reopen, 1}, {await, 12}}},
-	{writers: 1, weak: true, early: true, work: work{Batch: 200}, legs: []leg{{"", 10}, {backup, 6}, {reopen, 10}}},
+	{writers: 1, weak: true, loose: true, work: work{Batch: 200}, legs: []leg{{"", 10}, {backup, 6}, {reopen, 10}}},
 	{writers: 2, apart: true, slow: true, small: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 6}, {compact, 3}, {hold, 6}, {reopen, 5}}},
 }
 
 // faulty are the runs in which an operation fails: short, so that each operation has its turn.
 // Where every third commit is a weaker one, such is the last before a store is closed, which syncs
-// it; where none may be, the first ones are, and what is to keep them fails as well. Commits meet
+// it; where none may be, two of six are, and what is to keep them fails as well. Commits meet
 // in one sync only where there are four writers: one of them reads, and is alone, one waits for a
 // sync of its own, and two for the next: one that they share is found again in a repeated run if
 // they begin together. One has a log of more than a MiB before a weaker commit is lost with the
@@ -57,14 +57,14 @@ var scenes = []scene{
 var faulty = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 7}, {compact, 3}, {backup, 2}, {reopen, 5},
 		{reopen, 3}}},
-	{writers: 1, small: true, fails: true, weak: true, early: true, work: work{Sizes: 1, Batch: 150},
+	{writers: 1, small: true, fails: true, weak: true, loose: true, work: work{Sizes: 1, Batch: 150},
 		legs: []leg{{"", 8}, {hold, 8}, {compact, 3}, {reopen, 6}, {reopen, 2}}},
 	{writers: 4, slow: true, level: true, work: work{Batch: 40}, legs: []leg{{"", 6}, {reopen, 4}}},
-	{writers: 1, weak: true, early: true, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 6}, {reopen, 4}}},
+	{writers: 1, weak: true, loose: true, work: work{Sizes: 2, Batch: 1200}, legs: []leg{{"", 6}, {reopen, 4}}},
 	{writers: 2, apart: true, small: true, fails: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 3}, {hold, 5}, {reopen, 4}}},
 	{writers: 2, apart: true, slow: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 5}, {hold, 4}}},
-	{writers: 1, weak: true, early: true, work: work{Batch: 6000}, legs: []leg{{"", 6}, {reopen, 3}}},
+	{writers: 1, weak: true, loose: true, work: work{Batch: 6000}, legs: []leg{{"", 6}, {reopen, 3}}},
 	{writers: 1, slow: true, weak: true, work: work{Sizes: 1}, legs: []leg{{"", 1}, {compact, 2}, {await, 5}}},
 }
 
@@ -161,8 +161,8 @@ func (p *pair) fitted(s scene) scene {
 	}
 	s.apart = s.apart && p.caps.Shared
 	if s.weak && p.caps.Class == kv.Synced {
-		if s.work.Weak = p.caps.Mixed; s.early && s.work.Weak == kv.Synced {
-			s.work.Early = p.caps.Early
+		if s.work.Weak = p.caps.Mixed; s.loose && s.work.Weak == kv.Synced {
+			s.work.Loose = p.caps.Loose
 		}
 	}
 	if d, ok := driver.Lookup(p.entry.Engine); !ok || !knows(d.Info(), byTheClock) {

@@ -50,7 +50,7 @@ func openSubject(ctx context.Context, spec storeSpec, p past) (subject, error) {
 	if d, ok := logOf(spec.Entry.Engine); ok {
 		return openMessages(ctx, d, spec, p.Seed)
 	}
-	weakest := max(spec.Class, p.Work.Weak, p.Work.Early)
+	weakest := max(spec.Class, p.Work.Weak, p.Work.Loose)
 	db, err := kv.Open(ctx, spec.url(), kv.WithWeakest(weakest), kv.WithWait(lockWait))
 	if err != nil {
 		return nil, err

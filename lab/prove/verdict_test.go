@@ -324,17 +324,16 @@ func TestAWeakerCommitThatIsCoveredIsLost(t *testing.T) {
 	}
 }
 
-// Where the first commits are weaker ones behind which nothing holds, a synced one amid them would
-// say that something does.
-func TestNothingIsCoveredAmidCommitsThatComeEarly(t *testing.T) {
+// Behind a loose commit nothing holds: a synced one between two would say that something does.
+func TestNothingIsCoveredAmidLooseCommits(t *testing.T) {
 	t.Parallel()
 	covered := 0
 	for seed := range uint64(64) {
-		early := past{Seed: seed, Work: work{Early: kv.Flushed}}
-		if early.covered(earlyCommits - 1) {
+		p := past{Seed: seed, Work: work{Loose: kv.Flushed}}
+		if p.covered(looseCommits - 1) {
 			t.Errorf("seed %d: covered amid them", seed)
 		}
-		if early.covered(earlyCommits) {
+		if p.covered(looseCommits) {
 			covered++
 		}
 	}
