@@ -143,7 +143,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 
 // againEvery: of so many faults one is a sync with which the operations fail that are to mend it,
 // first of those that are to keep more than their own commit.
-const againEvery = 5
+const againEvery = 8
 
 // amid returns the elements of all with one of others behind each n-1 of them, while there are any,
 // and the rest of them behind the last.
