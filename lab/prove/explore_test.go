@@ -382,3 +382,21 @@ func TestEachSoManyAreOfAnotherSort(t *testing.T) {
 		}
 	}
 }
+
+// A sync that is shared while a store is made has nothing to lose: that of a log has its turn first.
+func TestKindsBeforeAllCommitsComeLast(t *testing.T) {
+	t.Parallel()
+	steps := []powerfs.Step{{Kind: powerfs.OnSync, Path: "new"}}
+	for range 4 {
+		steps = append(steps, powerfs.Step{Kind: powerfs.OnWrite, Path: "log"}, powerfs.Step{Kind: powerfs.OnSync, Path: "log"})
+	}
+	c := course{steps: steps, shared: make([]bool, len(steps)), first: 1}
+	for i, s := range steps {
+		c.shared[i] = s.Kind == powerfs.OnSync
+	}
+	for seed := range uint64(8) {
+		if p := order([]course{c}, failing, rand.New(rand.NewPCG(seed, 1))); steps[p[0].step].Path != "log" {
+			t.Errorf("seed %d: the sync of %s fails first", seed, steps[p[0].step].Path)
+		}
+	}
+}

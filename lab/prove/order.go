@@ -25,9 +25,10 @@ type chosen struct {
 // had one: a store has few files, and does a hundred kinds of operations on its log. Before them
 // come syncs that several commits wait for, those of long files and behind renames, and the writes
 // that end commits; all files of a backup that is made count as one. Of a file the rarest kinds
-// come first, and between them the most frequent ones, which are what commits do. Of a kind those
-// of one writer come first, which are found again in a repeated run, then those behind a
-// commit, then syncs that are to keep weaker commits, and those of a heavy course last.
+// come first, and between them the most frequent ones, which are what commits do; last are those
+// that come before all commits alone. Of a kind those of one writer come first, which are found
+// again in a repeated run, then those behind a commit, then syncs that are to keep weaker commits,
+// and those of a heavy course last.
 func order(courses []course, each []int, rng *rand.Rand) []chosen {
 	of, group, heavy := map[string][]chosen{}, map[string]string{}, make([]int, len(courses))
 	many := make([]int, len(courses))
@@ -78,7 +79,9 @@ func order(courses []course, each []int, rng *rand.Rand) []chosen {
 	var in [ranks][]chosen
 	for r, list := range kinds {
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
-		inTurn(inGroups(fromBothEnds(list), group), of, func(turn, _ int, c chosen) {
+		list = fromBothEnds(list)
+		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(of[a][0].unborn, of[b][0].unborn) })
+		inTurn(inGroups(list, group), of, func(turn, _ int, c chosen) {
 			c.turn = turn
 			in[r] = append(in[r], c)
 		})
