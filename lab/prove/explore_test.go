@@ -383,7 +383,7 @@ func TestEachSoManyAreOfAnotherSort(t *testing.T) {
 	}
 }
 
-// A sync that is shared while a store is made has nothing to lose: that of a log has its turn first.
+// A sync that is shared while a store is made has nothing to lose: that of a log comes first.
 func TestKindsBeforeAllCommitsComeLast(t *testing.T) {
 	t.Parallel()
 	steps := []powerfs.Step{{Kind: powerfs.OnSync, Path: "new"}}
