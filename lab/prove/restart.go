@@ -247,7 +247,7 @@ func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 func (l *lane) followUp(ctx context.Context, j *job) error {
 	f := j.nextFollow()
 	in := run{options: f.options, kills: []uint64{f.op}, ofFault: true}
-	s := j.fitted(faulty[f.scene])
+	s := j.fittedFaulty(faulty[f.scene])
 	s.looks = f.looks
 	rec, err := l.record(ctx, j.task, s, mix(l.Seed, "faulty", f.scene), in)
 	if err != nil {
