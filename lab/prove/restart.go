@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
@@ -214,6 +215,7 @@ func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 	if err != nil {
 		return err
 	}
+	fails = fails && (!j.caps.Log || base.scene.work.Loose == kv.Synced) // see fittedFaulty
 	rng := rand.New(rand.NewPCG(mix(l.Seed, "restart", k, fails), l.Seed))
 	order := turns(base.steps, rand.New(rand.NewPCG(mix(l.Seed, "restarts", k%len(scenes)), l.Seed)))
 	if len(order) == 0 {
