@@ -39,7 +39,7 @@ func TestASecondProcessComesInWhileTheFirstIsStopped(t *testing.T) {
 			if !dies && !m.early && !shared && second[0].Began < first[len(first)-1].Done {
 				t.Errorf("%s: the second committed before the first had done", engine)
 			}
-			img, err := rec.end()
+			img, err := rec.end(everything)
 			if err != nil {
 				t.Fatal(err)
 			}

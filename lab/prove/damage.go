@@ -35,7 +35,7 @@ func (l *lane) damaged(ctx context.Context, j *job, until time.Time) (more bool,
 			if err != nil {
 				return false, err
 			}
-			img, err := rec.end()
+			img, err := rec.end(everything)
 			if err != nil {
 				return false, err
 			}
@@ -48,18 +48,6 @@ func (l *lane) damaged(ctx context.Context, j *job, until time.Time) (more bool,
 		}
 	}
 	return j.made < damageTries, nil
-}
-
-// end returns what the process saw at the end.
-func (r *recording) end() (*powerfs.Image, error) {
-	p, err := r.tape.Play()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.Forward(len(r.steps)); err != nil {
-		return nil, err
-	}
-	return p.Image(powerfs.Random(everything, 0))
 }
 
 // damage makes one try.

@@ -427,16 +427,17 @@ func (r *recording) loose() []bool {
 	if r.past.Work.Loose == kv.Synced {
 		return nil
 	}
-	all := make([]bool, len(r.steps)+1)
-	for i := range all {
-		last := ack{Weak: true} // before any
-		for _, a := range r.ledger.acks[0] {
-			if a.Done < r.trial(i).at {
-				last = a
-			}
+	all, from, loose := make([]bool, len(r.steps)+1), 0, true
+	until := func(end int) {
+		for ; from < end; from++ {
+			all[from] = loose
 		}
-		all[i] = last.Weak || r.past.Work.class(last.N+1, kv.Synced) != kv.Synced
 	}
+	for _, a := range r.ledger.acks[0] {
+		until(r.behind(a.Done))
+		loose = a.Weak || r.past.Work.class(a.N+1, kv.Synced) != kv.Synced
+	}
+	until(len(all))
 	return all
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assaydb/assay/lab/powerfs"
 	"github.com/assaydb/assay/lab/result"
 )
 
@@ -34,14 +33,7 @@ func TestAVerifierThatStoodStillIsAskedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := rec.tape.Play()
-	if err == nil {
-		err = p.Forward(len(rec.steps))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := p.Image(powerfs.Random(everything, 0))
+	img, err := rec.end(everything)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 // that one before it, and of all.
 type chosen struct {
 	of, step, nth, turn int
-	unborn              int  // 1: there was no commit yet, and a failure has nothing to lose
-	keeps               bool // it is a sync that is to keep weaker commits, too
+	unborn              int // 1: there was no commit yet, and a failure has nothing to lose
+	light               int // see course.light
 }
 
 // order returns the operations that processes asked for, one of each kind in turn. A kind that
@@ -59,7 +59,7 @@ func order(courses []course, each []int, rng *rand.Rand) []chosen {
 					group[k] = g
 				}
 			}
-			it := chosen{of: n, step: i, nth: nth[k], keeps: c.keeps != nil && c.keeps[i]}
+			it := chosen{of: n, step: i, nth: nth[k], light: c.light(i)}
 			if i < c.first {
 				it.unborn = 1
 			}
@@ -72,7 +72,7 @@ func order(courses []course, each []int, rng *rand.Rand) []chosen {
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		slices.SortStableFunc(list, func(a, b chosen) int {
 			return cmp.Or(cmp.Compare(a.nth, b.nth), cmp.Compare(many[a.of], many[b.of]),
-				cmp.Compare(a.unborn, b.unborn), falseLast(a.keeps, b.keeps),
+				cmp.Compare(a.unborn, b.unborn), cmp.Compare(a.light, b.light),
 				cmp.Compare(heavy[a.of], heavy[b.of]))
 		})
 	}
@@ -152,24 +152,19 @@ func inTurn[T any](kinds []string, of map[string][]T, do func(turn, kind int, v 
 	}
 }
 
+// light is 0 if a step is a sync that is to keep weaker commits, too, else 1.
+func (c course) light(i int) int {
+	if c.keeps != nil && c.keeps[i] {
+		return 0
+	}
+	return 1
+}
+
 // keepingFirst returns the steps in a random order, those first that are to keep weaker commits.
 func (c course) keepingFirst(rng *rand.Rand) []int {
 	all := rng.Perm(len(c.steps))
-	if c.keeps != nil {
-		slices.SortStableFunc(all, func(a, b int) int { return falseLast(c.keeps[a], c.keeps[b]) })
-	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(c.light(a), c.light(b)) })
 	return all
-}
-
-// falseLast compares two values of which true comes first.
-func falseLast(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // heavy is 1 if a course writes so much that each of its states takes long to be looked at, else 0.

@@ -47,14 +47,7 @@ func (l *lane) controlLying(ctx context.Context, t *task, lying powerfs.Options)
 	if err != nil {
 		return err
 	}
-	p, err := r.tape.Play()
-	if err == nil {
-		err = p.Forward(len(r.steps))
-	}
-	if err != nil {
-		return err
-	}
-	img, err := p.Image(powerfs.Random(nothing, 0))
+	img, err := r.end(nothing)
 	if err != nil {
 		return err
 	}

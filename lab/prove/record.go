@@ -267,14 +267,7 @@ func troubleOf(d *doneMessage, l ledger, hung bool, ended error, faulty bool, li
 
 // faithful is a control: played again, the tape must lead to the files that the process saw.
 func (r *recording) faithful(crash *powerfs.Crash) error {
-	p, err := r.tape.Play()
-	if err == nil {
-		err = p.Forward(len(r.steps))
-	}
-	if err != nil {
-		return err
-	}
-	img, err := p.Image(powerfs.Random(everything, 0))
+	img, err := r.end(everything)
 	if err != nil {
 		return err
 	}
@@ -283,6 +276,19 @@ func (r *recording) faithful(crash *powerfs.Crash) error {
 			len(r.steps))}
 	}
 	return nil
+}
+
+// end returns what a cut at the end leaves by a rule that leaves one state: by everything, what the
+// processes saw.
+func (r *recording) end(rule powerfs.Rule) (*powerfs.Image, error) {
+	p, err := r.tape.Play()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Forward(len(r.steps)); err != nil {
+		return nil, err
+	}
+	return p.Image(powerfs.Random(rule, 0))
 }
 
 // untilEnd waits until a process has done all that was asked, or has ended, or says nothing any

@@ -112,7 +112,7 @@ func TestKilledProcessIsReplacedOnTheSameDisk(t *testing.T) {
 	if first := rec.behind(rec.began); first < 60 || first >= len(rec.steps) {
 		t.Errorf("the last process begins at step %d of %d", first, len(rec.steps))
 	}
-	img, err := rec.end()
+	img, err := rec.end(everything)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,14 +117,7 @@ func TestAStoreLiesWithinNewFolders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := rec.tape.Play()
-		if err == nil {
-			err = p.Forward(len(rec.steps))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		img, err := p.Image(powerfs.Random(powerfs.Rule{Entries: powerfs.Strict, Survivors: powerfs.Nothing}, 0))
+		img, err := rec.end(powerfs.Rule{Entries: powerfs.Strict, Survivors: powerfs.Nothing})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -170,7 +170,7 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg, toget
 			s.acked[w] = n
 			weak := class != spec.Store.Class
 			s.say(message{Ack: &ack{W: w, N: n, Weak: weak, Began: began, Done: clock()}})
-			if spec.Past.covered(n) && weak && len(s.chains) == 1 {
+			if weak && len(s.chains) == 1 && spec.Past.covered(n) {
 				s.cover(ctx, n, spec.Store.Class)
 			}
 			continue
