@@ -109,8 +109,11 @@ func (r *runner) reportMachine() {
 	say(m.Steal, muchSteal, "the hypervisor gave %.0f %% of the processors to other machines")
 	say(m.CPUDrift, muchDrift, "the processor's speed changed by %.0f %%")
 	say(m.DiskDrift, muchDisk, "the disk's syncs changed by %.0f %%")
+	hint := "close other programs and measure again"
+	if m.Others == nil || *m.Others <= muchOthers {
+		hint = "measure again when the machine is quieter, or longer, with a higher --budget"
+	}
 	if len(seen) > 0 {
-		r.warn("during the run "+strings.Join(seen, ", ")+": more comparisons stay open",
-			"close other programs and measure again")
+		r.warn("during the run "+strings.Join(seen, ", ")+": more comparisons stay open", hint)
 	}
 }

@@ -70,7 +70,7 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 	}
 	var all []healthy
 	for k, s := range faulty {
-		rec, err := l.record(ctx, j.task, j.fittedFaulty(s), mix(l.Seed, "faulty", k), run{})
+		rec, err := l.record(ctx, j.task, j.fitted(s), mix(l.Seed, "faulty", k), run{})
 		if err != nil {
 			return nil, err
 		}
@@ -244,7 +244,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	if len(j.targets) > 0 {
 		t = j.targets[k%len(j.targets)]
 	}
-	o, s := t.options(), j.fittedFaulty(faulty[t.scene])
+	o, s := t.options(), j.fitted(faulty[t.scene])
 	modest := mix(l.Seed, "modest", k) % 4
 	s.work.Modest = modest < 2 || t.Short && modest < 3 // what is left of a write ends behind a smaller one
 	rec, err := l.record(ctx, j.task, s, mix(l.Seed, "faulty", t.scene), run{options: o})

@@ -49,9 +49,18 @@ func (l *lane) fastFolder(what string) string {
 	return filepath.Join(l.fast, fmt.Sprintf("%s-%d-%d", what, l.number, l.folders))
 }
 
-// verify has the verifier examine the store that spec names. That it crashes, or is too slow, is an
-// outcome; an error is that there is none.
+// verify is ask. If the answer is late, the engine may hang: later ones are not waited for as long.
 func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, error) {
+	o, err := l.ask(ctx, t, spec)
+	if o.Late {
+		t.hung.Store(true)
+	}
+	return o, err
+}
+
+// ask has the verifier examine the store that spec names. That it crashes, or is too slow, is an
+// outcome; an error is that there is none.
+func (l *lane) ask(ctx context.Context, t *task, spec verifySpec) (outcome, error) {
 	if l.verifier == nil {
 		p, err := child.Start(l.Child)
 		if err != nil {
@@ -61,7 +70,7 @@ func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, e
 	}
 	spec.Store.Entry.Options = verifiers(spec.Store.Entry.Engine, spec.Store.Entry.Options)
 	limit := l.Hang
-	if t.hung { // the engine may hang: do not wait as long for every image
+	if t.hung.Load() {
 		limit = min(limit, shortHang)
 	}
 	var m message
@@ -72,7 +81,6 @@ func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, e
 	var gone *child.Error
 	switch {
 	case errors.As(err, &gone) && gone.Hung: // or the machine is slow, which nobody can tell from here
-		t.hung = true
 		return outcome{Late: true}, nil
 	case late(err): // nor does a process tell anything that somebody else has killed
 		return outcome{Late: true}, nil

@@ -47,7 +47,7 @@ func TestAVerifierThatStoodStillIsAskedAgain(t *testing.T) {
 	if o, err := l.examineImage(t.Context(), task, img, rec); err != nil || o.Late || o.N[0] != 3 {
 		t.Errorf("its verifier was stopped once: %+v, %v", o, err)
 	}
-	if task.hung {
+	if task.hung.Load() {
 		t.Error("the engine counts as one that hangs")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/lab/powerfs"
 )
 
@@ -215,7 +214,6 @@ func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 	if err != nil {
 		return err
 	}
-	fails = fails && (!j.caps.Log || base.scene.work.Loose == kv.Synced) // see fittedFaulty
 	rng := rand.New(rand.NewPCG(mix(l.Seed, "restart", k, fails), l.Seed))
 	order := turns(base.steps, rand.New(rand.NewPCG(mix(l.Seed, "restarts", k%len(scenes)), l.Seed)))
 	if len(order) == 0 {
@@ -249,7 +247,7 @@ func (l *lane) restart(ctx context.Context, j *job, fails bool) error {
 func (l *lane) followUp(ctx context.Context, j *job) error {
 	f := j.nextFollow()
 	in := run{options: f.options, kills: []uint64{f.op}, ofFault: true}
-	s := j.fittedFaulty(faulty[f.scene])
+	s := j.fitted(faulty[f.scene])
 	s.looks = f.looks
 	rec, err := l.record(ctx, j.task, s, mix(l.Seed, "faulty", f.scene), in)
 	if err != nil {

@@ -172,16 +172,6 @@ func (p *pair) fitted(s scene) scene {
 	return s
 }
 
-// fittedFaulty is fitted for a disk that fails. Margaret's log promises nothing of a synced append
-// behind loose ones of which a sync has failed: what that has lost it does not write again
-// (docs/durability.md).
-func (p *pair) fittedFaulty(s scene) scene {
-	if s = p.fitted(s); p.caps.Log {
-		s.work.Loose = kv.Synced
-	}
-	return s
-}
-
 // byTheClock is an option of engines that sync each second, and look then whether to compact the
 // file: BuntDB.
 const byTheClock = "SyncPolicy"

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -45,7 +46,7 @@ type task struct {
 	round   int               // recordings, kills and faults that were begun
 	ordered bool              // ordered rules are tried
 	beside  []powerfs.Entries // others that are
-	hung    bool              // a verifier has hung
+	hung    atomic.Bool       // a verifier has hung
 	seen    stateSet          // the states that were opened and compared of what is not promised
 	why     string            // it was not tried, or not to the end
 	done    bool

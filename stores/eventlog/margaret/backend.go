@@ -35,13 +35,17 @@ type backend struct {
 	data     file
 	offsets  file
 	journal  file
+	unsynced file                               // not of a log that is only read
 	replace  func(content []byte) (file, error) // jrnl by a new one that is durable
 	repaired Repair
 	readOnly bool
 
 	writing sync.Mutex
-	broken  error // why nothing more can be appended
-	dirty   bool  // something is not synced
+	broken  error  // why nothing more can be appended
+	dirty   bool   // something is not synced
+	marked  bool   // unsynced says so
+	suspect bool   // and an earlier process wrote it: from message first on, a sync of it may have failed
+	first   uint64 // if suspect
 	records []byte
 	index   []byte
 
@@ -99,6 +103,13 @@ func (b *backend) lay(messages [][]byte, erased bool) (end int64) {
 
 // commit writes what was laid out; the log will have n messages.
 func (b *backend) commit(d kv.Durability, n uint64) error {
+	before := b.mark
+	if d == kv.Synced {
+		before = b.rewrite
+	}
+	if err := before(); err != nil {
+		return err
+	}
 	_, err := b.data.WriteAt(b.records, b.end)
 	if err == nil {
 		_, err = b.offsets.WriteAt(b.index, int64(b.n)*offsetSize)
@@ -116,7 +127,7 @@ func (b *backend) commit(d kv.Durability, n uint64) error {
 		if err := b.begin(n); err != nil {
 			return b.stop(err)
 		}
-		b.dirty = false
+		b.synced()
 		return nil
 	}
 	if err := b.writeJournal(n); err != nil {
@@ -126,7 +137,7 @@ func (b *backend) commit(d kv.Durability, n uint64) error {
 		if err := b.journal.Sync(); err != nil {
 			return b.stop(err)
 		}
-		b.dirty = false
+		b.synced()
 	}
 	return nil
 }
@@ -191,7 +202,12 @@ func (b *backend) Close() error {
 	defer b.writing.Unlock()
 	var err error
 	if b.dirty && b.broken == nil {
-		err = errors.Join(b.data.Sync(), b.offsets.Sync(), b.journal.Sync())
+		if err = b.rewrite(); err == nil {
+			err = errors.Join(b.data.Sync(), b.offsets.Sync(), b.journal.Sync())
+		}
+		if err == nil {
+			b.synced()
+		}
 	}
 	b.broken = &kv.Error{Kind: kv.Closed, Err: errors.New("the log is closed")}
 	return wrap("close log", b.dir, errors.Join(err, b.release()))
@@ -200,7 +216,7 @@ func (b *backend) Close() error {
 // release closes what was opened. The lock file stays: to remove it would let two processes in.
 func (b *backend) release() error {
 	var err error
-	for _, f := range []file{b.data, b.offsets, b.journal} {
+	for _, f := range []file{b.data, b.offsets, b.journal, b.unsynced} {
 		if f != nil {
 			err = errors.Join(err, f.Close())
 		}

@@ -24,7 +24,7 @@ func TestALogIsOpenedByURLAndHasNoKeys(t *testing.T) {
 	if err := db.Check(ctx()); err != nil {
 		t.Error(err)
 	}
-	if size, err := db.Size(); err != nil || size.Files != 4 {
+	if size, err := db.Size(); err != nil || size.Files != 5 {
 		t.Errorf("size %+v, %v", size, err)
 	}
 	put := db.Update(ctx(), kv.Synced, func(tx *kv.Tx) error { return tx.Put([]byte("k"), nil) })

@@ -69,7 +69,7 @@ func failAfter(t *testing.T, d kv.Durability, half bool, n int) (whole bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []*file{&log.b.data, &log.b.offsets, &log.b.journal} {
+	for _, f := range []*file{&log.b.data, &log.b.offsets, &log.b.journal, &log.b.unsynced} {
 		*f = failing{*f, &n, half}
 	}
 	var acknowledged [][]byte

@@ -175,7 +175,7 @@ func TestFilesAreAsTheFormatSays(t *testing.T) {
 	if err := log.Check(ctx()); err != nil {
 		t.Error(err)
 	}
-	if size, err := log.Size(); err != nil || size.Files != 4 || size.Apparent < int64(len(encode(all...).data)) {
+	if size, err := log.Size(); err != nil || size.Files != 5 || size.Apparent < int64(len(encode(all...).data)) {
 		t.Errorf("size %+v, %v", size, err)
 	}
 	if err := log.Close(); err != nil {

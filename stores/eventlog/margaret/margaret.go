@@ -15,7 +15,11 @@
 //	data  for each message its length, then its bytes; of an erased one the length is negated and the bytes are zero
 //	ofst  for each message where it begins in data
 //	jrnl  the sequence of the last message; an empty file is an empty log
-//	lock  locked by the process that has the log open; this package's own
+//
+// Two are this package's own, and Margaret passes over them:
+//
+//	lock      locked by the process that has the log open
+//	unsynced  the first message that may not be on the disk; an empty file is none
 //
 // # Order of writing
 //
@@ -35,6 +39,11 @@
 // For [kv.Flushed] nothing is synced: the kernel keeps the order, so that a kill of the process is
 // like the above. A power loss may leave any of it, in any order: the log may then not open, or
 // hold zeros where a message was. [kv.Buffered] is Flushed.
+//
+// A sync that fails may lose what was appended before as Flushed, although it can still be read. A
+// Synced append that follows, by whoever opens the log next, writes that once more: it knows from
+// unsynced what to write, and then syncs both. After a Flushed writer that was killed, the first
+// Synced append or Close therefore writes all that was never synced.
 //
 // Margaret itself writes jrnl first, then length, bytes and offset, and syncs none of it. A kill in
 // between leaves a journal that names a message which is not there, or has no offset. Open writes
@@ -196,6 +205,13 @@ func (b *backend) openFiles() error {
 			return err
 		}
 		*f = opened
+	}
+	if !b.readOnly {
+		opened, err := os.OpenFile(filepath.Join(b.dir, "unsynced"), flags|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		b.unsynced = opened
 	}
 	info, err := b.journal.Stat()
 	if err == nil && info.Size() == 0 && !b.readOnly {

@@ -57,7 +57,8 @@ func (sized) Sys() any           { return nil }
 func powerLog(t *testing.T, disk *powerfs.Disk) (*backend, error) {
 	t.Helper()
 	b := &backend{}
-	for name, f := range map[string]*file{"data": &b.data, "ofst": &b.offsets, "jrnl": &b.journal} {
+	for name, f := range map[string]*file{"data": &b.data, "ofst": &b.offsets, "jrnl": &b.journal,
+		"unsynced": &b.unsynced} {
 		attr, err := disk.Lookup(powerfs.Root, name)
 		if err != nil {
 			if attr, err = disk.Create(powerfs.Root, name, 0o600, powerfs.Owner{}); err != nil {
@@ -196,6 +197,58 @@ func TestPowerFailsWhileAMessageIsErased(t *testing.T) {
 	}
 	if cuts < 2 {
 		t.Errorf("%d cuts, want one before each operation", cuts)
+	}
+}
+
+// TestASyncThatFailsLeavesNoHole fails every sync in turn of an append behind others that were not
+// synced. The process dies, the next one reads what the kernel still shows, and appends behind it;
+// then the power fails. Nothing that the next one synced stands behind a hole.
+func TestASyncThatFailsLeavesNoHole(t *testing.T) {
+	for before := range 3 {
+		for nth := range uint64(3) {
+			disk := newDisk(t, nil)
+			b, err := powerLog(t, disk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			appendAll := func(d kv.Durability, text string) error {
+				_, err := b.Append(t.Context(), d, [][]byte{bytes.Repeat([]byte(text), 3000), []byte(text)})
+				return err
+			}
+			for range before {
+				err = errors.Join(err, appendAll(kv.Synced, "synced"))
+			}
+			if err = errors.Join(err, appendAll(kv.Flushed, "flushed"), appendAll(kv.Flushed, "flushed too")); err != nil {
+				t.Fatal(err)
+			}
+			if err := disk.Fail(powerfs.Fault{Op: powerfs.OnSync, Nth: nth + 1}); err != nil {
+				t.Fatal(err)
+			}
+			if err := appendAll(kv.Synced, "in doubt"); err == nil {
+				t.Fatalf("sync %d did not fail", nth+1)
+			}
+			if b, err = powerLog(t, disk); err != nil {
+				t.Fatal(err)
+			}
+			want, err := held(b)
+			if err != nil || len(want) < 2*before+4 {
+				t.Fatalf("the next process reads %d messages, %v", len(want), err)
+			}
+			if err := appendAll(kv.Synced, "of the next"); err != nil {
+				t.Fatal(err)
+			}
+			for _, rule := range powerfs.Rules() {
+				left, err := powerLog(t, newDisk(t, disk.Crash().Image(rule, 1)))
+				if err != nil {
+					t.Fatalf("%d synced before, sync %d failed, %v: %v", before, nth+1, rule, err)
+				}
+				got, err := held(left)
+				if err != nil || len(got) != len(want)+2 || !slices.EqualFunc(got[:len(want)], want, bytes.Equal) {
+					t.Errorf("%d synced before, sync %d failed, %v: %d messages of %d, %v", before, nth+1, rule, len(got),
+						len(want)+2, err)
+				}
+			}
+		}
 	}
 }
 

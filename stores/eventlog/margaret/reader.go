@@ -17,6 +17,7 @@ const (
 	headerSize  = 8
 	offsetSize  = 8
 	journalSize = 8
+	markSize    = 8
 )
 
 // reader reads the messages that were there when it was made.

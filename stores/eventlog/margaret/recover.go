@@ -53,7 +53,10 @@ func (b *backend) recover() error {
 	}
 	b.repaired.Lost = f.named - b.n
 	b.repaired.Bytes = f.data - end
-	return b.mend(f)
+	if err := b.mend(f); err != nil {
+		return err
+	}
+	return b.readMark()
 }
 
 // readable is the error of a log that only lets itself be read when it was mended.
