@@ -75,6 +75,9 @@ their nodes and cuts the power of their disk: docs/growing.md tells how.`,
 				return err
 			}
 			o.Earlier, o.Command = earlier, append([]string{Program, "prove"}, given(cmd)...)
+			o.Anew = func(engine string, why error) {
+				fmt.Fprintf(a.stderr, "%s is proved from the beginning: %v\n", engine, why)
+			}
 			return a.prove(cmd.Context(), o, f)
 		},
 	}
@@ -104,7 +107,7 @@ func (a *app) proveFlags(f *proveFlags, flags *pflag.FlagSet) {
 	flags.IntVar(&f.writers, "writers", 0,
 		"goroutines that commit at the same time, on servers client processes (default: one in some runs, several in others)")
 	flags.StringVar(&f.resume, "resume", "",
-		"go on with the proof in this folder, for another --budget: what was found counts together")
+		"go on with the proof in this folder, for another --budget: what was found counts together; engines whose driver or version changed begin anew")
 	flags.StringVar(&f.again, "again", "",
 		"verify once more a state that broke a promise, from the folder that the report names")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/assaydb/assay/kv"
+	"github.com/assaydb/assay/kv/driver"
+	"github.com/assaydb/assay/lab/bench"
 	"github.com/assaydb/assay/lab/result"
 )
 
@@ -49,25 +51,25 @@ func unpacked(all []byte) stateSet {
 	return s
 }
 
-// goOn takes over what Earlier has seen, and refuses one that is of other sources than those that
-// run now.
+// goOn takes over what Earlier has seen, but for engines of other sources than those that run now. It
+// refuses one that has nothing of what runs now.
 func (r *runner) goOn() error {
 	if r.Earlier == nil {
 		return nil
 	}
-	for _, same := range []struct {
-		what     string
-		now, was map[string]string
-	}{{"driver", r.proof.Drivers, r.Earlier.Drivers},
-		{"module", r.proof.Environment.Modules, r.Earlier.Environment.Modules}} {
-		for name, now := range same.now {
-			if was := same.was[name]; was != now {
-				return &kv.Error{Op: "go on with a proof", Kind: kv.Unsupported,
-					Err:  fmt.Errorf("the %s %s is another one than it was", same.what, name),
-					Hint: "what was found of the other one says nothing of this one: begin a new proof, without --resume"}
-			}
+	var others []string
+	var first error
+	for _, e := range r.Entries {
+		if err := r.another(e); err != nil {
+			others, first = append(others, e.Name), cmp.Or(first, err)
+			r.Anew(e.Name, err)
 		}
 	}
+	if len(others) == len(r.Entries) {
+		return &kv.Error{Op: "go on with a proof", Kind: kv.Unsupported, Err: first,
+			Hint: "what was found of the other one says nothing of this one: begin a new proof, without --resume"}
+	}
+	r.Earlier = r.Earlier.Without(others)
 	for _, t := range r.tasks {
 		if t.found == nil {
 			t.found = unpacked(r.Earlier.Seen[t.pair.name()])
@@ -76,6 +78,21 @@ func (r *runner) goOn() error {
 		for _, c := range t.cells {
 			if e := sameCell(r.Earlier, c.ProofCell); e != nil && (c.claimed() || !t.claims) {
 				t.states += e.States
+			}
+		}
+	}
+	return nil
+}
+
+// another returns how an entry is another one than in Earlier, nil if it is the same.
+func (r *runner) another(e bench.Entry) error {
+	if r.proof.Drivers[e.Engine] != r.Earlier.Drivers[e.Engine] {
+		return fmt.Errorf("the driver %s is another one than it was", e.Engine)
+	}
+	if d, ok := driver.Lookup(e.Engine); ok {
+		for _, name := range d.Info().Modules {
+			if r.proof.Environment.Modules[name] != r.Earlier.Environment.Modules[name] {
+				return fmt.Errorf("the module %s is another one than it was", name)
 			}
 		}
 	}

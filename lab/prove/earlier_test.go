@@ -2,6 +2,7 @@ package prove
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,40 @@ func TestAProofGoesOn(t *testing.T) {
 	first.Drivers = map[string]string{"bbolt": "another"}
 	if _, err := Run(t.Context(), o); !errors.Is(err, kv.Unsupported) {
 		t.Errorf("a proof of another driver goes on: %v", err)
+	}
+}
+
+func TestAProofGoesOnWithoutAnEngineThatChanged(t *testing.T) {
+	needsPower(t)
+	o := options(t, "bbolt", kv.Synced, result.FaultPower)
+	o.Entries = append(o.Entries, options(t, "bunt", kv.Synced, result.FaultPower).Entries...)
+	o.Rounds, o.Rules = 1, []string{"ordered/prefix"}
+	first, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Drivers["bunt"] = "another"
+	var anew []string
+	o.Earlier, o.Seed = first, o.Seed+1
+	o.Anew = func(engine string, why error) { anew = append(anew, engine+": "+why.Error()) }
+	both, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"bunt: the driver bunt is another one than it was"}; !slices.Equal(anew, want) {
+		t.Errorf("anew are %q, want %q", anew, want)
+	}
+	for i, c := range both.Cells {
+		was := first.Cells[i]
+		if goesOn := c.Cuts > was.Cuts; c.Engine != was.Engine || goesOn != (c.Engine == "bbolt") {
+			t.Errorf("%s: %d cuts after %d", c.Engine, c.Cuts, was.Cuts)
+		}
+		if kept := len(both.Seen[c.Engine+" synced"]) / len(stateID{}); kept != c.States {
+			t.Errorf("%s: %d states are kept, %d were counted", c.Engine, kept, c.States)
+		}
+	}
+	if both.Drivers["bunt"] == "another" {
+		t.Error("the driver is still the former one")
 	}
 }
 

@@ -37,8 +37,11 @@ type Options struct {
 	Writers int
 
 	// Earlier is a proof by the same options that this one goes on with: what it found is part of
-	// the result, and states that it has Seen are not counted again. nil begins anew.
+	// the result, and states that it has Seen are not counted again. Engines whose driver or modules
+	// are others now begin anew. nil begins anew with all.
 	Earlier *result.Proof
+	// Anew, if set, is told of each of those engines, and why.
+	Anew func(engine string, why error)
 
 	Dir string // where the run makes its folder; "" is workdir.Default
 	// Evidence is a folder for the states that lack what was claimed, one for each cell, for Again.
@@ -83,6 +86,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Hang == 0 {
 		o.Hang = DefaultHang
+	}
+	if o.Anew == nil {
+		o.Anew = func(string, error) {}
 	}
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}

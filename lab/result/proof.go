@@ -1,6 +1,8 @@
 package result
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,6 +38,21 @@ type Proof struct {
 // States are states of stores, by the engine, the class and, where nothing is promised, the fault
 // that they are of: the first 8 bytes of the sum of each, in order.
 type States map[string][]byte
+
+// Without returns the proof without what it has of some engines.
+func (p *Proof) Without(engines []string) *Proof {
+	of := func(sentence string) bool { // that begins with an engine
+		name, _, _ := strings.Cut(sentence, " ")
+		return slices.Contains(engines, name)
+	}
+	rest := *p
+	rest.Unseen = slices.DeleteFunc(slices.Clone(p.Unseen), of)
+	rest.Damage = slices.DeleteFunc(slices.Clone(p.Damage), func(d Damage) bool { return of(d.Engine) })
+	rest.Cells = slices.DeleteFunc(slices.Clone(p.Cells), func(c ProofCell) bool { return of(c.Engine) })
+	rest.Seen = maps.Clone(p.Seen)
+	maps.DeleteFunc(rest.Seen, func(name string, _ []byte) bool { return of(name) })
+	return &rest
+}
 
 // Damage is what came of stores of one engine of which a file went bad after they had been written.
 type Damage struct {
