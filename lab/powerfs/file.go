@@ -37,7 +37,8 @@ func (d *Disk) Write(id ID, off int64, data []byte, from Source) (int, error) {
 	} else if err := d.enter(OnWrite, n, ""); err != nil {
 		return d.writeInSpite(n, off, data, err)
 	} else if d.tape != nil {
-		d.tape.steps[len(d.tape.steps)-1].Cache = from == FromCache
+		step := &d.tape.steps[len(d.tape.steps)-1]
+		step.Off, step.Cache = off, from == FromCache
 	}
 	if from == FromCache {
 		data = data[:max(min(int64(len(data)), n.live.size-off), 0)]

@@ -27,6 +27,7 @@ type Step struct {
 	Kind      FaultOp // 0: no operation of a process, but a write-back or a change of attributes
 	Path      string  // below the root
 	Bytes     int     // of a write
+	Off       int64   // where a write begins
 	Monotonic int64   // when it began, in nanoseconds, as of CutAt
 	Cache     bool    // a write-back of mapped pages
 	Failed    bool    // a fault struck it

@@ -108,6 +108,9 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		for i, f := range faultsAt(h.steps) {
 			if f.Nth > 0 && !sharedIndex.MatchString(h.steps[i].Path) {
 				full := max(h.used[i]+int64(h.steps[i].Bytes)/2, 1)
+				if continues(h.steps, i) {
+					f.Again = 1 // the process hears of what came before, and writes the rest again
+				}
 				of[i] = j.variants(k, f, full, h.steps[i], h.endsCommit(i))
 			}
 		}
@@ -128,7 +131,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 			if list := at[p.of][p.step]; v < len(list) {
 				found = true
 				switch t := list[(v+p.turn)%len(list)]; {
-				case t.Again == 0 || !t.Any:
+				case !t.Any:
 					all = append(all, t)
 				case courses[p.of].keeps[p.step]:
 					keeping = append(keeping, t)
@@ -178,6 +181,15 @@ func faultsAt(steps []powerfs.Step) []powerfs.Fault {
 		all[i].Nth = nth[f]
 	}
 	return all
+}
+
+// continues reports whether a step is the rest of a call's write: the kernel hands on in parts what
+// begins within a page and ends in another.
+func continues(steps []powerfs.Step, i int) bool {
+	const page = 4096
+	s := steps[i]
+	return i > 0 && s.Kind == powerfs.OnWrite && !s.Cache && s.Off%page == 0 && steps[i-1].Kind == powerfs.OnWrite &&
+		steps[i-1].Path == s.Path && steps[i-1].Off+int64(steps[i-1].Bytes) == s.Off && steps[i-1].Off%page > 0
 }
 
 // mayFill are the operations that may find no space: a sync, where the file system looks for it
@@ -279,7 +291,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		_, err = l.explore(ctx, j.task, x, l.within(turnTime))
 		return err
 	}
-	if t.Again > 0 { // what could not be mended may be copied
+	if t.Any { // what could not be mended may be copied
 		if err := l.exploreGathered(ctx, j, x, first); err != nil {
 			return err
 		}
@@ -439,8 +451,8 @@ func (t target) options() (o powerfs.Options) {
 	if t.told {
 		next := t.Fault
 		next.Nth++
-		next.Short = false
-		o.Faults[0].Err = 0
+		next.Short, next.Again = false, 0 // it writes the rest alone
+		o.Faults[0].Err, o.Faults[0].Again = 0, 0
 		o.Faults = append(o.Faults, next)
 	}
 	return o

@@ -335,3 +335,39 @@ func TestBackupThatIsOldIsFound(t *testing.T) {
 		}
 	}
 }
+
+// The kernel tells who writes across the end of a page how much was written when the rest fails,
+// and he writes that again. A failure must meet him there as well: else nobody hears of it.
+func TestAWriteFailsThoughItsRestIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	l, task := laneOf(t, "sqlite", result.FaultEIO)
+	j := &job{task: task, of: 1}
+	runs, err := l.healthyRuns(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.targets, err = l.targetsOf(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	const scene = 0
+	for i, f := range faultsAt(runs[scene].steps) {
+		if !continues(runs[scene].steps, i) || !runs[scene].endsCommit(i) {
+			continue
+		}
+		for _, target := range j.targets {
+			if target.scene != scene || target.Op != f.Op || target.Match != f.Match || target.Nth != f.Nth {
+				continue
+			}
+			rec, err := l.record(t.Context(), task, j.fitted(faulty[scene]), mix(l.Seed, "faulty", scene),
+				run{options: target.options()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(rec.strikes) == 0 || len(rec.ledger.failed) == 0 {
+				t.Errorf("%+v: struck %d times, and %d commits failed", target, len(rec.strikes), len(rec.ledger.failed))
+			}
+		}
+		return
+	}
+	t.Fatal("no commit ends with the rest of a write")
+}
