@@ -35,8 +35,9 @@
 // therefore stops with Full while there is still room to write out what is in memory.
 //
 // ours_open.go, ours_open_unix.go, ours_open_windows.go: what a killed process left and Badger does
-// not open, and what would make it end the process while it opens, is found before. On Windows only
-// damaged tables are.
+// not open, and what would make it end the process while it opens, is found before. The logs that
+// it left are written and synced once more, as it may have died of a sync that failed. On Windows
+// only damaged tables are found.
 //
 // ours_bulk.go: with which options a load takes little memory.
 //

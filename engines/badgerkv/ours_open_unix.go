@@ -3,7 +3,9 @@
 package badgerkv
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -38,8 +40,12 @@ func clean(o badger.Options) error {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if ext := filepath.Ext(e.Name()); err == nil && info.Size() == 0 && (ext == ".vlog" || ext == ".mem") {
+		ext := filepath.Ext(e.Name())
+		if err == nil && info.Size() == 0 && (ext == ".vlog" || ext == ".mem") {
 			err = os.Remove(filepath.Join(o.Dir, e.Name()))
+		}
+		if err == nil && info.Size() > 0 && ext == ".mem" {
+			err = renew(filepath.Join(o.Dir, e.Name()))
 		}
 		if err != nil {
 			return err
@@ -56,4 +62,35 @@ func clean(o badger.Options) error {
 		return err
 	}
 	return discards.Close(-1)
+}
+
+// renew writes and syncs once more what is in the log of a table in memory, which a process leaves
+// that was killed: it may have died of a sync that failed. The system then still shows what the
+// disk lacks, and no later sync writes it: commits that follow would be kept, and it would not,
+// until Badger has written it out as a table.
+func renew(name string) (err error) {
+	const header, longest = 20, 2 << 20 // no entry is longer, nor are the zeros in one
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	first := make([]byte, 2*header)
+	if _, err := f.ReadAt(first, 0); err != nil || len(bytes.TrimRight(first, "\x00")) <= header {
+		return nil // it holds nothing
+	}
+	part := make([]byte, longest)
+	for at := int64(0); ; at += longest {
+		n, err := f.ReadAt(part, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		used := bytes.TrimRight(part[:n], "\x00") // the file is longer than what was written
+		if len(used) == 0 {
+			return f.Sync()
+		}
+		if _, err := f.WriteAt(used, at); err != nil {
+			return err
+		}
+	}
 }

@@ -381,3 +381,36 @@ func TestACommitTakesASyncMoreInAFileThatWasNotClosed(t *testing.T) {
 		must(t, db.Close())
 	}
 }
+
+// Flushed commits sync nothing, though they make the file longer: nobody would tell the next
+// process of a sync that failed there, and earlier commits' pages be lost.
+func TestFlushedCommitsThatMakeTheFileLongerSyncNothing(t *testing.T) {
+	disk := powertest.NewDisk(t, nil)
+	path := filepath.Join(disk.Dir(), "db")
+	db, err := kv.Open(ctx, "bbolt:"+filepath.ToSlash(path), kv.WithWeakest(kv.Flushed))
+	must(t, err)
+	must(t, db.Put(ctx, kv.Synced, []byte("a"), nil))
+	info, err := os.Stat(path)
+	must(t, err)
+	before := disk.CallsOf(powerfs.OnSync)
+	for n := range byte(40) {
+		must(t, db.Put(ctx, kv.Flushed, []byte{n}, make([]byte, 10_000)))
+	}
+	if n := disk.CallsOf(powerfs.OnSync) - before; n != 0 {
+		t.Errorf("flushed commits have synced %d times", n)
+	}
+	longer, err := os.Stat(path)
+	must(t, err)
+	if longer.Size() < info.Size()+400_000 {
+		t.Errorf("the file has %d bytes after %d", longer.Size(), info.Size())
+	}
+	must(t, db.Put(ctx, kv.Synced, []byte("b"), nil))
+	left, err := kv.Open(ctx, "bbolt:"+filepath.ToSlash(filepath.Join(disk.Cut(t), "db")))
+	must(t, err)
+	for n := range byte(40) {
+		if v, err := left.Get(ctx, []byte{n}); err != nil || len(v) != 10_000 {
+			t.Errorf("a power loss has left %d bytes of pair %d, %v", len(v), n, err)
+		}
+	}
+	must(t, errors.Join(left.Check(ctx), left.Close(), db.Close()))
+}

@@ -22,8 +22,8 @@
 // process may die before it has told: where the last one did not close the file, or it was another
 // program, the first Synced commit takes one sync more. Where it died amid a Synced commit whose
 // sync was to be for earlier Flushed ones, too, all of the file is written and synced once more.
-// Not seen is one that died when bbolt's sync of a file that a Flushed commit made longer had
-// failed.
+// Where a Flushed commit makes the file longer, bbolt would sync it; it does not here, for a
+// process that died of that would have told nobody.
 //
 // # Locks
 //

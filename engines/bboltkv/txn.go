@@ -57,7 +57,10 @@ func (t *txn) Commit() error {
 		if err := t.store.prepare(t); err != nil {
 			return err
 		}
-		t.file.db.NoSync = t.durability != driver.Synced || t.store.options.NoSync // bbolt reads it when it commits
+		weak := t.durability != driver.Synced || t.store.options.NoSync
+		// bbolt reads them when it commits. A sync of the longer file, if it failed, would lose
+		// earlier commits' pages, of which no note tells.
+		t.file.db.NoSync, t.file.db.NoGrowSync = weak, weak
 		if err := t.file.store(t.tx); err != nil {
 			return err
 		}

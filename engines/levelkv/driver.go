@@ -8,8 +8,8 @@
 // Durability: Synced commits wait for the journal's fsync and share it when several run at once. A
 // commit without it is one write call, so that the kernel has it when the commit returns: that is
 // Flushed. Buffered delivers Flushed. After a power loss Flushed commits may be missing in the
-// middle: goleveldb does not sync a journal when it begins the next one, and on opening it skips
-// what is damaged in a journal and replays what follows.
+// middle, as far as no Synced one follows: goleveldb does not sync a journal when it begins the
+// next one, and on opening it skips what is damaged in a journal and replays what follows.
 //
 // Waiting: a commit waits when the table in memory is full, until the one before is written out,
 // and when level 0 has too many tables (WriteL0PauseTrigger), until some are merged: as long as the
@@ -23,7 +23,8 @@
 //
 // ours_files.go costs a sync per opening: a manifest is synced before CURRENT names it, and after a
 // write or sync that failed none is tried again: reads go on, later commits are Stopped, and
-// opening the store again brings back all that was acknowledged. Commits larger than WriteBuffer go
+// opening the store again brings back all that was acknowledged. The first sync of a journal is one
+// of the journal before it, too, if that has Flushed commits. Commits larger than WriteBuffer go
 // through the journal as all others: goleveldb's way of writing them into tables at once,
 // DisableLargeBatchTransaction=false, hangs when the disk fails.
 //

@@ -51,8 +51,8 @@ func unpacked(all []byte) stateSet {
 	return s
 }
 
-// goOn takes over what Earlier has seen, but for engines of other sources than those that run now. It
-// refuses one that has nothing of what runs now.
+// goOn takes over what Earlier has seen, but for engines of other sources than those that run now.
+// It refuses one that has nothing of what runs now.
 func (r *runner) goOn() error {
 	if r.Earlier == nil {
 		return nil

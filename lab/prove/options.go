@@ -37,8 +37,8 @@ type Options struct {
 	Writers int
 
 	// Earlier is a proof by the same options that this one goes on with: what it found is part of
-	// the result, and states that it has Seen are not counted again. Engines whose driver or modules
-	// are others now begin anew. nil begins anew with all.
+	// the result, and states that it has Seen are not counted again. Engines whose driver or
+	// modules are others now begin anew. nil begins anew with all.
 	Earlier *result.Proof
 	// Anew, if set, is told of each of those engines, and why.
 	Anew func(engine string, why error)

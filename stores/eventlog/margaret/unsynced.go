@@ -26,8 +26,8 @@ func (b *backend) mark() error {
 	return nil
 }
 
-// readMark reads what an earlier process noted. What a power loss left of a note, or what names more
-// messages than there are, counts for nothing.
+// readMark reads what an earlier process noted. What a power loss left of a note, or what names
+// more messages than there are, counts for nothing.
 func (b *backend) readMark() error {
 	info, err := b.unsynced.Stat()
 	if err != nil || info.Size() == 0 {
