@@ -304,7 +304,13 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	default: // what it has lost is still read
 		someTime = certainTime
 	}
-	return l.explorePasses(ctx, j.task, x, someTime)
+	one := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return every(p, rng)[:1] }
+	if t.Op == powerfs.OnWrite { // of which a part or all may be there, unsynced
+		one = func(*powerfs.Player, *rand.Rand) []powerfs.State {
+			return []powerfs.State{powerfs.Random(everything, 0)}
+		}
+	}
+	return l.explorePasses(ctx, j.task, x, one, someTime)
 }
 
 // behindFault returns what makes the states of a moment behind a fault.
@@ -321,11 +327,12 @@ func (p *pair) behindFault(rec *recording) func(*powerfs.Player, *rand.Rand) []p
 	}
 }
 
-// explorePasses explores, as time may end it, of all moments what is certain alone, then some
-// states, for so long, then all.
-func (l *lane) explorePasses(ctx context.Context, t *task, x *explorer, someTime time.Duration) error {
+// explorePasses explores, as time may end it, of all moments one state alone, then some states, for
+// so long, then all.
+func (l *lane) explorePasses(ctx context.Context, t *task, x *explorer, one stateFunc,
+	someTime time.Duration) error {
 	all, every, end := x.left, x.states, time.Now().Add(turnTime)
-	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return every(p, rng)[:1] }
+	x.states = one
 	if _, err := l.explore(ctx, t, x, time.Now().Add(certainTime)); err != nil {
 		return err
 	}
@@ -404,7 +411,7 @@ func (r *recording) tellingSince(i int, since int64) []int {
 	}
 	slices.Sort(found)
 	found = append(r.openingSince(since, again), found...)
-	found = append([]int{r.failedBy(i), len(r.steps), min(i+1, len(r.steps))}, found...)
+	found = append([]int{r.failedBy(i), r.toldBy(since), len(r.steps), min(i+1, len(r.steps))}, found...)
 	var few []int
 	for _, at := range found {
 		if !slices.Contains(few, at) && len(few) < tellingMoments {
@@ -412,6 +419,18 @@ func (r *recording) tellingSince(i int, since int64) []int {
 		}
 	}
 	return few
+}
+
+// toldBy returns the moment before the first operation that follows the first error of a commit
+// since a time: who made it knows by then what the error says of it. It is the end if there is
+// none.
+func (r *recording) toldBy(since int64) int {
+	for _, f := range r.ledger.failed {
+		if f.At > since {
+			return r.behind(f.At)
+		}
+	}
+	return len(r.steps)
 }
 
 // openingSince returns the moments behind the first syncs of the first opening since a time, which

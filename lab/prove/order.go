@@ -2,6 +2,7 @@ package prove
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -43,6 +44,9 @@ func order(courses []course, each []int, rng *rand.Rand) []chosen {
 			k := around[i]
 			if steps[i].Kind == 0 {
 				continue
+			}
+			if strings.HasPrefix(k, last) { // each course's have their turn
+				k = fmt.Sprint(k, " ", n)
 			}
 			if of[k] == nil {
 				r := rankOf(steps[i].Kind, bytes[i])
