@@ -30,12 +30,13 @@ type course struct {
 	stakes []int  // of each step, see there
 	keeps  []bool // of each step, that it is a sync for a commit behind a weaker one, which it keeps too
 	first  int    // the step at which the first commit begins
+	held   int    // the step behind the first commit that is not a weaker one
 	many   bool   // several writers did it, in another order each time
 }
 
 func (r *recording) course() course {
 	c := course{steps: r.steps, aside: make([]bool, len(r.steps)), shared: r.shared(), stakes: r.stakes(),
-		keeps: make([]bool, len(r.steps)), many: r.scene.writers > 1, first: len(r.steps)}
+		keeps: make([]bool, len(r.steps)), many: r.scene.writers > 1, first: len(r.steps), held: len(r.steps)}
 	for i := range c.aside {
 		c.aside[i] = true
 	}
@@ -45,6 +46,9 @@ func (r *recording) course() course {
 				c.aside[i] = false
 			}
 			c.first = min(c.first, r.behind(a.Began))
+			if !a.Weak {
+				c.held = min(c.held, r.behind(a.Done))
+			}
 			if !a.Weak && k > 0 && list[k-1].Weak {
 				for i := r.behind(list[k-1].Done); i <= r.lastSyncOf(a); i++ {
 					c.keeps[i] = r.steps[i].Kind == powerfs.OnSync
@@ -106,8 +110,11 @@ func surroundings(c course) []string {
 		if c.aside != nil && c.aside[i] {
 			all[i] = "aside " + all[i]
 		}
-		if c.shared != nil && c.shared[i] {
+		switch {
+		case c.shared != nil && c.shared[i]:
 			all[i] = shared + all[i]
+		case c.orders(i):
+			all[i] = orders + all[i]
 		}
 		if c.endsCommit(i) {
 			all[i] = last + kinds[i+1]
@@ -129,6 +136,20 @@ func surroundings(c course) []string {
 
 // beside reports whether a step is of files beside the store, as those of a backup that is made.
 func beside(s powerfs.Step) bool { return strings.HasPrefix(strings.TrimPrefix(s.Path, "/"), ".") }
+
+// orders reports whether step i is a sync right before a write to another file: what is written
+// there may count on it.
+func (c course) orders(i int) bool {
+	if c.steps[i].Kind != powerfs.OnSync {
+		return false
+	}
+	next := slices.IndexFunc(c.steps[i+1:], func(s powerfs.Step) bool { return s.Kind != 0 })
+	if next < 0 {
+		return false
+	}
+	s := c.steps[i+1+next]
+	return s.Kind == powerfs.OnWrite && s.Path != c.steps[i].Path && !beside(s)
+}
 
 // endsCommit reports whether step i is the write right before the sync that a commit waits for.
 func (c course) endsCommit(i int) bool {
@@ -165,15 +186,17 @@ var (
 	pagesFrom = [...]int{0, 2, 17, 257}
 )
 
-// The kind of a sync begins with long if more than so many bytes are in the file, else with shared
-// if it is that, or with naming if it is to keep a rename, which others see though it fails; that
-// of a write with last if it ends a commit.
+// The kind of a sync begins with long if more than so many bytes are in the file, else with naming
+// if it is to keep a rename, which others see though it fails, with shared if it is that, or with
+// orders if what another file gets next may count on it; that of a write with last if it ends a
+// commit.
 const (
 	long     = "long "
 	longFile = 1 << 20
 	shared   = "shared "
 	last     = "last "
 	naming   = "naming "
+	orders   = "orders "
 )
 
 func amountOf(bytes int) int {

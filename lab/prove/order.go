@@ -24,12 +24,12 @@ type chosen struct {
 // recording creates a store and closes it. Of six operations as many are of a rank as the ranks in
 // each say. Each file has its turn, in commits and beside them, before another kind of a file that
 // had one: a store has few files, and does a hundred kinds of operations on its log. Before them
-// come syncs that several commits wait for, those of long files and behind renames, and the writes
-// that end commits; all files of a backup that is made count as one. Of a file the rarest kinds
-// come first, and between them the most frequent ones, which are what commits do; last are those
-// that come before all commits alone. Of a kind those of one writer come first, which are found
-// again in a repeated run, then those behind a commit, then syncs that are to keep weaker commits,
-// and those of a heavy course last.
+// come syncs that several commits wait for, those of long files, behind renames and before what
+// another file gets, and the writes that end commits; all files of a backup that is made count as
+// one. Of a file the rarest kinds come first, and between them the most frequent ones, which are
+// what commits do; last are those that come before all commits alone. Of a kind those of one writer
+// come first, which are found again in a repeated run, then those behind a commit, then syncs that
+// are to keep weaker commits, not the first ones, and those of a heavy course last.
 func order(courses []course, each []int, rng *rand.Rand) []chosen {
 	of, group, heavy := map[string][]chosen{}, map[string]string{}, make([]int, len(courses))
 	many := make([]int, len(courses))
@@ -126,7 +126,7 @@ var (
 )
 
 // special are groups of kinds that are looked at before those of single files.
-var special = []string{shared, long, last, naming}
+var special = []string{shared, long, last, naming, orders}
 
 // inGroups returns kinds, one of each group in turn, the special ones first.
 func inGroups(kinds []string, group map[string]string) (all []string) {
@@ -156,12 +156,16 @@ func inTurn[T any](kinds []string, of map[string][]T, do func(turn, kind int, v 
 	}
 }
 
-// light is 0 if a step is a sync that is to keep weaker commits, too, else 1.
+// light is 0 if a step is a sync that is to keep weaker commits, too, and there are others before
+// them, 1 if there are none, and 2 if it keeps no more than its own commit.
 func (c course) light(i int) int {
-	if c.keeps != nil && c.keeps[i] {
-		return 0
+	switch {
+	case c.keeps == nil || !c.keeps[i]:
+		return 2
+	case i < c.held:
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // keepingFirst returns the steps in a random order, those first that are to keep weaker commits.
