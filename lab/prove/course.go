@@ -28,10 +28,12 @@ type course struct {
 	aside  []bool // of each step, that no commit was under way; nil is nobody knows
 	shared []bool // of each step, that it is a sync for several commits; nil is nobody knows
 	stakes []int  // of each step, see there
-	keeps  []bool // of each step, that it is a sync for a commit behind a weaker one, which it keeps too
-	first  int    // the step at which the first commit begins
-	held   int    // the step behind the first commit that is not a weaker one
-	many   bool   // several writers did it, in another order each time
+	// of each step, that it is a sync for a commit behind a weaker one, which it keeps too, or one
+	// amid that
+	keeps []bool
+	first int  // the step at which the first commit begins
+	held  int  // the step behind the first commit that is not a weaker one
+	many  bool // several writers did it, in another order each time
 }
 
 func (r *recording) course() course {
@@ -40,6 +42,7 @@ func (r *recording) course() course {
 	for i := range c.aside {
 		c.aside[i] = true
 	}
+	bytes := written(r.steps)
 	for _, list := range r.ledger.acks {
 		for k, a := range list {
 			for i := r.behind(a.Began - 1); i < r.behind(a.Done); i++ {
@@ -49,7 +52,11 @@ func (r *recording) course() course {
 			if !a.Weak {
 				c.held = min(c.held, r.behind(a.Done))
 			}
-			if !a.Weak && k > 0 && list[k-1].Weak {
+			if a.Weak {
+				for i := r.behind(a.Began); i < r.behind(a.Done); i++ {
+					c.keeps[i] = bytes[i] > 0 && r.steps[i].Kind == powerfs.OnSync
+				}
+			} else if k > 0 && list[k-1].Weak {
 				for i := r.behind(list[k-1].Done); i <= r.lastSyncOf(a); i++ {
 					c.keeps[i] = r.steps[i].Kind == powerfs.OnSync
 				}
@@ -140,7 +147,7 @@ func beside(s powerfs.Step) bool { return strings.HasPrefix(strings.TrimPrefix(s
 // orders reports whether step i is a sync right before a write to another file: what is written
 // there may count on it.
 func (c course) orders(i int) bool {
-	if c.steps[i].Kind != powerfs.OnSync {
+	if c.steps[i].Kind != powerfs.OnSync || beside(c.steps[i]) {
 		return false
 	}
 	next := slices.IndexFunc(c.steps[i+1:], func(s powerfs.Step) bool { return s.Kind != 0 })

@@ -27,9 +27,10 @@ type chosen struct {
 // come syncs that several commits wait for, those of long files, behind renames and before what
 // another file gets, and the writes that end commits; all files of a backup that is made count as
 // one. Of a file the rarest kinds come first, and between them the most frequent ones, which are
-// what commits do; last are those that come before all commits alone. Of a kind those of one writer
-// come first, which are found again in a repeated run, then those behind a commit, then syncs that
-// are to keep weaker commits, not the first ones, and those of a heavy course last.
+// what commits do; those that keep weaker commits come before others, and last those that come
+// before all commits alone. Of a kind those of one writer come first, which are found again in a
+// repeated run, then those behind a commit, then syncs that are to keep weaker commits, not the
+// first ones, and those of a heavy course last.
 func order(courses []course, each []int, rng *rand.Rand) []chosen {
 	of, group, heavy := map[string][]chosen{}, map[string]string{}, make([]int, len(courses))
 	many := make([]int, len(courses))
@@ -58,6 +59,9 @@ func order(courses []course, each []int, rng *rand.Rand) []chosen {
 					group[k] = "aside " + group[k]
 				}
 			}
+			if strings.HasPrefix(k, orders) {
+				group[k] = orders + kindOf(steps[i])
+			}
 			for _, g := range special {
 				if strings.HasPrefix(k, g) && heavy[n] == 0 {
 					group[k] = g
@@ -84,7 +88,9 @@ func order(courses []course, each []int, rng *rand.Rand) []chosen {
 	for r, list := range kinds {
 		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 		list = fromBothEnds(list)
-		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(of[a][0].unborn, of[b][0].unborn) })
+		slices.SortStableFunc(list, func(a, b string) int {
+			return cmp.Or(cmp.Compare(of[a][0].unborn, of[b][0].unborn), cmp.Compare(of[a][0].light, of[b][0].light))
+		})
 		inTurn(inGroups(list, group), of, func(turn, _ int, c chosen) {
 			c.turn = turn
 			in[r] = append(in[r], c)
@@ -125,19 +131,24 @@ var (
 	filling = []int{writes, largeSyncs, writes, rest, writes, syncs}
 )
 
-// special are groups of kinds that are looked at before those of single files.
-var special = []string{shared, long, last, naming, orders}
+// special are groups of kinds that are looked at before those of single files; behind them come
+// those of each file that begin with orders.
+var special = []string{shared, long, last, naming}
 
 // inGroups returns kinds, one of each group in turn, the special ones first.
 func inGroups(kinds []string, group map[string]string) (all []string) {
-	groups, of := slices.Clone(special), map[string][]string{}
+	groups, rest, of := slices.Clone(special), []string(nil), map[string][]string{}
 	for _, k := range kinds {
-		g := group[k]
-		if !slices.Contains(groups, g) {
+		switch g := group[k]; {
+		case of[g] != nil || slices.Contains(special, g):
+		case strings.HasPrefix(g, orders):
 			groups = append(groups, g)
+		default:
+			rest = append(rest, g)
 		}
-		of[g] = append(of[g], k)
+		of[group[k]] = append(of[group[k]], k)
 	}
+	groups = append(groups, rest...)
 	inTurn(groups, of, func(_, _ int, k string) { all = append(all, k) })
 	return all
 }
