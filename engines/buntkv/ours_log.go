@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/tidwall/buntdb"
 
@@ -123,14 +124,20 @@ func (t *txn) commitFramed() (err error) {
 // mostKept bounds the memory that is kept for the next transaction.
 const mostKept = 1 << 20
 
-// write writes a frame of that kind and b behind it, in which the frame's room comes first.
+// write writes a frame of that kind and b behind it, in which the frame's room comes first. After
+// an error, all of it may have been written, unless there was no space: that it is taken back must
+// be on the disk before it counts as not done.
 func (l *log) write(kind byte, b []byte) error {
 	at := l.size.Load()
 	f := frame{kind: kind, at: at, size: int64(len(b)) - frameSize, synced: l.synced.Load()}
 	f = f.seal(b, l.last.sum, sumOf(b[frameSize:]))
 	if _, err := l.file.WriteAt(b, at); err != nil {
-		if terr := l.file.Truncate(at); terr != nil {
-			return errors.Join(err, terr)
+		undone := l.file.Truncate(at)
+		if undone == nil && !errors.Is(err, syscall.ENOSPC) {
+			undone = l.file.Sync()
+		}
+		if undone != nil {
+			return errors.Join(err, undone)
 		}
 		return driver.NotDone(err)
 	}

@@ -228,6 +228,29 @@ func TestAnyCallFails(t *testing.T) {
 	}
 }
 
+// Of a write that fails all may have been done. It is taken back, and then the power fails: what
+// counts as not done is not there, whatever part of that the disk has.
+func TestAWriteThatIsTakenBackStaysSo(t *testing.T) {
+	disk := powertest.NewDisk(t, nil)
+	db, err := kv.OpenDriver(t.Context(), Driver{}, config(filepath.Join(disk.Dir(), "s.db")))
+	must(t, err)
+	defer db.Close()
+	must(t, db.Put(t.Context(), kv.Synced, []byte("a"), []byte("1")))
+	disk.Arm(powerfs.Fault{Op: powerfs.OnWrite, Nth: 1, Done: true})
+	if err := db.Put(t.Context(), kv.Synced, []byte("b"), []byte("2")); err == nil ||
+		driver.KindOf(err) == driver.InDoubt {
+		t.Fatalf("the write fails with %v", err)
+	}
+	disk.Rule = powerfs.Rule{Survivors: powerfs.Prefix}
+	for disk.Seed = range uint64(20) {
+		s := opens(t, config(filepath.Join(disk.Cut(t), "s.db")))
+		if got := state(t, s); !maps.Equal(got, map[string]string{"a": "1"}) {
+			t.Errorf("seed %d: the power has left %v", disk.Seed, got)
+		}
+		must(t, s.Close())
+	}
+}
+
 // A write that fails and is taken back is no end: the next commit finds space again.
 func TestAFullDiskIsNoEnd(t *testing.T) {
 	disk := powertest.NewDisk(t, &powertest.DiskOptions{Space: 1 << 20})
