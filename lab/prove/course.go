@@ -49,14 +49,14 @@ func (r *recording) course() course {
 				c.aside[i] = false
 			}
 			c.first = min(c.first, r.behind(a.Began))
-			if !a.Weak {
-				c.held = min(c.held, r.behind(a.Done))
-			}
 			if a.Weak {
 				for i := r.behind(a.Began); i < r.behind(a.Done); i++ {
 					c.keeps[i] = bytes[i] > 0 && r.steps[i].Kind == powerfs.OnSync
 				}
-			} else if k > 0 && list[k-1].Weak {
+				continue
+			}
+			c.held = min(c.held, r.behind(a.Done))
+			if k > 0 && list[k-1].Weak {
 				for i := r.behind(list[k-1].Done); i <= r.lastSyncOf(a); i++ {
 					c.keeps[i] = r.steps[i].Kind == powerfs.OnSync
 				}
