@@ -309,6 +309,26 @@ func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *power
 	return nil
 }
 
+// few returns some of the states of a moment: nothing, everything, and others at random, each of
+// another sort.
+func few(states []powerfs.State, rng *rand.Rand) []powerfs.State {
+	const most = 5
+	rest := states[1:]
+	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	before, seen := map[powerfs.State]int{}, map[string]int{} // of each state, how many of its sort
+	for _, s := range rest {
+		before[s] = seen[s.Sort()]
+		seen[s.Sort()]++
+	}
+	all := func(s powerfs.State) bool { return s == powerfs.Random(everything, 0) }
+	if i := slices.IndexFunc(rest, all); i >= 0 {
+		before[rest[i]] = -1
+	}
+	slices.SortStableFunc(rest, func(a, b powerfs.State) int { return before[a] - before[b] })
+	rest = slices.Compact(rest) // everything may be there twice, as of a kill
+	return states[:min(most, 1+len(rest))]
+}
+
 // examineImage has an image verified, and once more if that was late: a machine that stood still,
 // as one that was suspended, makes no engine hang.
 func (l *lane) examineImage(ctx context.Context, t *task, img *powerfs.Image, rec *recording) (outcome, error) {

@@ -343,26 +343,6 @@ func rareFirst(moments []int, kindAt, groupAt []string) (all []int) {
 	return all
 }
 
-// few returns some of the states of a moment: nothing, everything, and others at random, each of
-// another sort.
-func few(states []powerfs.State, rng *rand.Rand) []powerfs.State {
-	const most = 5
-	rest := states[1:]
-	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
-	before, seen := map[powerfs.State]int{}, map[string]int{} // of each state, how many of its sort
-	for _, s := range rest {
-		before[s] = seen[s.Sort()]
-		seen[s.Sort()]++
-	}
-	all := func(s powerfs.State) bool { return s == powerfs.Random(everything, 0) }
-	if i := slices.IndexFunc(rest, all); i >= 0 {
-		before[rest[i]] = -1
-	}
-	slices.SortStableFunc(rest, func(a, b powerfs.State) int { return before[a] - before[b] })
-	rest = slices.Compact(rest) // everything may be there twice, as of a kill
-	return states[:min(most, 1+len(rest))]
-}
-
 // cellOf returns the cell of a rule, nil if the rule was not asked for.
 func (t *task) cellOf(rule powerfs.Rule) *cell {
 	for _, c := range t.cells {
