@@ -107,7 +107,8 @@ func (a *app) proveFlags(f *proveFlags, flags *pflag.FlagSet) {
 	flags.IntVar(&f.writers, "writers", 0,
 		"goroutines that commit at the same time, on servers client processes (default: one in some runs, several in others)")
 	flags.StringVar(&f.resume, "resume", "",
-		"go on with the proof in this folder, for another --budget: what was found counts together; engines whose driver or version changed begin anew")
+		"go on with the proof in this folder, for another --budget: what was found counts together; "+
+			"engines whose driver or version changed begin anew")
 	flags.StringVar(&f.again, "again", "",
 		"verify once more a state that broke a promise, from the folder that the report names")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one)")

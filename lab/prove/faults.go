@@ -291,7 +291,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		_, err = l.explore(ctx, j.task, x, l.within(turnTime))
 		return err
 	}
-	if t.Any { // what could not be mended may be copied
+	if t.Op == powerfs.OnSync && t.Again > 0 { // what could not be mended may be copied
 		if err := l.exploreGathered(ctx, j, x, first); err != nil {
 			return err
 		}
