@@ -43,7 +43,7 @@ func (s *store) register(ctx context.Context) error {
 	}
 	lease, cancel := s.request(ctx)
 	defer cancel()
-	granted, err := s.client.Grant(lease, int64(s.o.TTL))
+	granted, err := atLeader(s, func() (*clientv3.LeaseGrantResponse, error) { return s.client.Grant(lease, int64(s.o.TTL)) })
 	if err != nil {
 		return classify(ctx, err)
 	}
@@ -60,7 +60,7 @@ func (s *store) register(ctx context.Context) error {
 	}
 	request, cancel := s.request(ctx)
 	defer cancel()
-	response, err := s.client.Txn(request).If(free...).Then(puts...).Commit()
+	response, err := s.txn(request, free, puts, nil)
 	if err == nil && response.Succeeded {
 		s.session, s.mark, s.last = session, mark, response.Header.Revision
 		return nil
@@ -87,10 +87,10 @@ func (s *store) find(ctx context.Context) error {
 		}
 		return known(response.Kvs[0].Value)
 	}
-	response, err := s.client.Txn(request).
-		If(clientv3.Compare(clientv3.CreateRevision(s.keys.head), "=", 0)).
-		Then(clientv3.OpPut(s.keys.head, layout)).
-		Else(clientv3.OpGet(s.keys.head)).Commit()
+	response, err := s.txn(request,
+		[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.keys.head), "=", 0)},
+		[]clientv3.Op{clientv3.OpPut(s.keys.head, layout)},
+		[]clientv3.Op{clientv3.OpGet(s.keys.head)})
 	if err != nil || response.Succeeded {
 		return classify(ctx, err)
 	}
@@ -115,10 +115,8 @@ func (s *store) commit(ctx context.Context, conditions []clientv3.Cmp, w *overla
 	}
 	request, cancel := s.request(context.WithoutCancel(ctx)) // it has begun
 	defer cancel()
-	response, err := s.client.Txn(request).
-		If(append(conditions, s.unchanged())...).
-		Then(append(steps, s.put(serial))...).
-		Else(clientv3.OpGet(s.mark)).Commit()
+	response, err := s.txn(request, append(conditions, s.unchanged()), append(steps, s.put(serial)),
+		[]clientv3.Op{clientv3.OpGet(s.mark)})
 	if err != nil {
 		if e, refused := refusal(err); refused {
 			return driver.NotDone(e)
@@ -162,7 +160,27 @@ func (s *store) leave(session *concurrency.Session) {
 	session.Orphan()
 	request, cancel := s.request(context.Background())
 	defer cancel()
-	_, _ = s.client.Revoke(request, session.Lease())
+	_, _ = atLeader(s, func() (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(request, session.Lease()) })
+}
+
+// txn sends a transaction of etcd's.
+func (s *store) txn(ctx context.Context, conditions []clientv3.Cmp, then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
+	return atLeader(s, func() (*clientv3.TxnResponse, error) {
+		return s.client.Txn(ctx).If(conditions...).Then(then...).Else(otherwise...).Commit()
+	})
+}
+
+// atLeader sends what writes, and sends it again where a node knew of no leader, which has done
+// nothing: the next one is another node. The client does so by itself with what reads. A caller
+// that began anew instead might meet the same node each time, because the client asks the nodes in
+// turn: two reads and a commit always end at the third.
+func atLeader[T any](s *store, send func() (T, error)) (response T, err error) {
+	for range s.client.Endpoints() {
+		if response, err = send(); !errors.Is(err, rpctypes.ErrNoLeader) {
+			break
+		}
+	}
+	return response, err
 }
 
 // noLeaderWait is between two attempts at nodes that know of no leader.
@@ -175,8 +193,7 @@ func (s *store) resolve(ctx context.Context, serial string, lost error) error {
 	request, cancel := s.request(context.WithoutCancel(ctx))
 	defer cancel()
 	for {
-		response, err := s.client.Txn(request).
-			If(s.unchanged()).Then(s.put("")).Else(clientv3.OpGet(s.mark)).Commit()
+		response, err := s.txn(request, []clientv3.Cmp{s.unchanged()}, []clientv3.Op{s.put("")}, []clientv3.Op{clientv3.OpGet(s.mark)})
 		_, refused := refusal(err)
 		switch {
 		case errors.Is(err, rpctypes.ErrNoLeader) && request.Err() == nil:

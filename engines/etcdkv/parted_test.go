@@ -100,3 +100,33 @@ func TestAViewGoesOnAtAPartedNode(t *testing.T) {
 		t.Errorf("a View that begins at a parted node: %v", err)
 	}
 }
+
+// TestOthersGoOnWhereANodeIsParted: who knows all nodes opens a store and commits, however many
+// requests it takes and whichever node is asked first.
+func TestOthersGoOnWhereANodeIsParted(t *testing.T) {
+	f := newFollower(t)
+	f.part()
+	key := []byte("k")
+	for range 3 { // a request more or less each time, so that each node is met by each
+		db, err := kv.Open(t.Context(), "etcd:parted?"+f.Params())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		for reads := range 4 {
+			for range 3 {
+				err := db.Update(t.Context(), kv.Synced, func(tx *kv.Tx) error {
+					for range reads {
+						if _, err := tx.Get(key); err != nil {
+							return err
+						}
+					}
+					return tx.Put(key, []byte("2"))
+				})
+				if err != nil {
+					t.Fatalf("%d reads and a commit: %v", reads, err)
+				}
+			}
+		}
+	}
+}

@@ -30,9 +30,10 @@ type crowd struct {
 type member struct {
 	process *child.Process
 	acked   int
-	failed  int    // transactions, one after the other, for reasons that are not expected
-	told    string // the error of its last transaction
-	said    error  // what kept it from going on
+	failed  int          // transactions, one after the other, for reasons that are not expected
+	now     *Transaction // its last one
+	told    string       // the error of that
+	said    error        // what kept it from going on
 	killed  bool
 	over    chan struct{} // closed when it has ended
 }
@@ -77,7 +78,6 @@ const mostFailures = 1000
 func (c *crowd) follow(m *member) {
 	defer close(m.over)
 	defer c.tell()
-	var now *Transaction
 	for {
 		var line clientLine
 		if m.process.Receive(&line) != nil {
@@ -86,11 +86,11 @@ func (c *crowd) follow(m *member) {
 		c.mu.Lock()
 		switch {
 		case line.Began != nil:
-			now = line.Began
-			c.all = append(c.all, now)
-		case line.Ended != nil && now != nil:
-			*now = *line.Ended
-			if now.Told == Acknowledged {
+			m.now = line.Began
+			c.all = append(c.all, m.now)
+		case line.Ended != nil && m.now != nil:
+			*m.now = *line.Ended
+			if m.now.Told == Acknowledged {
 				m.acked++
 			}
 			m.told = line.Error
@@ -134,15 +134,23 @@ func (c *crowd) await(ctx context.Context, done func() bool) error {
 	}
 }
 
-// late is the error of clients that wait too long, with what they were told last.
+// late is the error of clients that wait too long, with what each of them does.
 func (c *crowd) late() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	err := fmt.Errorf("%w by a client", &lateError{serverPatience})
 	for i, m := range c.clients {
-		if !m.killed && m.told != "" {
-			err = fmt.Errorf("%w; client %d, with %d acknowledged, was told last: %s", err, i+1, m.acked, m.told)
+		if m.killed || m.now == nil {
+			continue
 		}
+		does := "was told last: " + string(m.now.Told)
+		switch {
+		case m.now.Told == "":
+			does = fmt.Sprintf("waits for transaction %d since %v", m.now.N, time.Duration(clock()-m.now.Call).Round(time.Second))
+		case m.told != "":
+			does = "was told last: " + m.told
+		}
+		err = fmt.Errorf("%w; client %d, with %d of %d acknowledged, %s", err, i+1, m.acked, m.now.N, does)
 	}
 	return err
 }
