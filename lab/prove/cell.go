@@ -127,7 +127,8 @@ func (t trial) backup(o *outcome) string {
 		return "backup: " + cmp.Or(o.Broken, o.Torn)
 	}
 	t.at = last.Began
-	if lost, _ := t.lost(o.N); lost > 0 && len(t.ledger.resumed) == 0 { // else some may have been lost before it
+	before := last.Short || len(t.ledger.resumed) > 0 // some may have been lost before it
+	if lost, _ := t.lost(o.N); lost > 0 && !before {
 		return fmt.Sprintf("backup: %d commits are missing that were acknowledged before it was begun", lost)
 	}
 	return ""

@@ -121,8 +121,12 @@ type ack struct {
 	Began, Done int64
 }
 
-// copied is that a backup was made, and when.
-type copied struct{ Began, Done int64 }
+// copied is that a backup was made, and when. Short is that the store lacked acknowledged commits
+// before.
+type copied struct {
+	Began, Done int64
+	Short       bool `json:",omitempty"`
+}
 
 // failure is that a commit returned an error. Denied is that by this error nothing of the commit is
 // there, now or later; Wrong is that it read what was never written, or that it was denied and is

@@ -254,8 +254,9 @@ func TestBackupIsWholeOrNotThere(t *testing.T) {
 	tr := trial{at: 100, past: past{Chains: []chain{{{Salt: 1}}}}, ledger: ledger{
 		acks:   [][]ack{{{N: 1, Began: 1, Done: 2}, {N: 2, Began: 20, Done: 50}}},
 		copies: []copied{{Began: 10, Done: 40}}}}
-	early := tr
+	early, short := tr, tr
 	early.at = 30
+	short.ledger.copies = []copied{{Began: 10, Done: 40, Short: true}}
 	for _, c := range []struct {
 		name string
 		of   trial
@@ -268,6 +269,7 @@ func TestBackupIsWholeOrNotThere(t *testing.T) {
 		{"not yet made", early, nil, ""},
 		{"whole before it was acknowledged", early, &outcome{N: []uint64{0}}, ""},
 		{"older than it says", tr, &outcome{N: []uint64{0}}, "1 commits are missing"},
+		{"of a store that had lost commits before", short, &outcome{N: []uint64{0}}, ""},
 		{"in part", early, &outcome{N: []uint64{0}, Broken: "did not open"}, "did not open"},
 		{"with a transaction in part", early, &outcome{N: []uint64{0}, Torn: "commit 1"}, "commit 1"},
 	} {

@@ -55,7 +55,7 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 		if leg.First == compact || leg.First == backup {
 			all.Go(func() { upkeep = s.subject.upkeep(ctx, leg.First, spec.Store.backup()) })
 		}
-		began := clock()
+		began, short := clock(), slices.Contains(s.failed, true) // see resume
 		together := newGate(spec)
 		release := func() error { return nil }
 		if leg.First == hold {
@@ -78,7 +78,7 @@ func (s *state) write(ctx context.Context, spec writeSpec) error {
 		case upkeep != nil:
 			s.say(message{Upkeep: without(spec.Store.Dir, upkeep)})
 		case leg.First == backup:
-			s.say(message{Copied: &copied{began, clock()}})
+			s.say(message{Copied: &copied{began, clock(), short}})
 		}
 	}
 	if spec.Close {
