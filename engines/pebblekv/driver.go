@@ -33,6 +33,8 @@
 // ours_batch.go: a transaction at which Pebble would panic is TooLarge, a range may have no end,
 // and a batch serves one transaction after the other.
 //
+// ours_backup.go: a checkpoint has a manifest.
+//
 // ours_sums.go: of a store that is only read a large block that is damaged is found without a
 // minute's search for the bit that did it.
 //

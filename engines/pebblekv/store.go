@@ -102,7 +102,7 @@ func (s *store) Check(context.Context) error {
 // Backup writes a checkpoint: hard links of the tables where the file system has them, copies of
 // the rest.
 func (s checkpointed) Backup(_ context.Context, path string) error {
-	return s.fence.run(func() error { return s.db.Checkpoint(path, pebble.WithFlushedWAL()) })
+	return s.fence.run(func() error { return s.checkpoint(path) })
 }
 
 // Close syncs the log, so that Buffered commits survive too, and stops Pebble's goroutines. Behind

@@ -3,6 +3,7 @@ package prove
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"path"
@@ -92,8 +93,8 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 }
 
 // targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
-// and half done, or done; a sync once, with the next one, and with the two operations on its file
-// that follow, so that what mends the first failure fails as well, and what mends that; a disk
+// and half done, or done; a sync once, with the next one, and with the two or three operations on its
+// file that follow, so that what mends the first failure fails as well, and what mends that; a disk
 // becomes full at one write or sync, or for good. Nothing fails of the index that processes share
 // who use SQLite, which is made anew behind a crash.
 func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
@@ -102,7 +103,8 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		return nil, err
 	}
 	var courses []course
-	var at [][][]target // of each scene and step, how it can fail, as a whole first
+	var bytes [][]int   // of each scene and step, see written
+	var at [][][]target // how it can fail, as a whole first
 	for k, h := range runs {
 		of := make([][]target, len(h.steps))
 		for i, f := range faultsAt(h.steps) {
@@ -114,7 +116,7 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 				of[i] = j.variants(k, f, full, h.steps[i], h.endsCommit(i))
 			}
 		}
-		courses, at = append(courses, h.course), append(at, of)
+		courses, bytes, at = append(courses, h.course), append(bytes, written(h.steps)), append(at, of)
 	}
 	j.deaths = j.deathsOf(courses, at, rand.New(rand.NewPCG(mix(l.Seed, "deaths"), l.Seed)))
 	var all []target
@@ -123,7 +125,8 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		each = filling
 	}
 	places := order(courses, each, rand.New(rand.NewPCG(mix(l.Seed, "targets"), l.Seed)))
-	var keeping, again []target
+	var keeping []unmended
+	var again []target
 	// all of them fail in one way before one fails in another: its kind does meanwhile
 	for v, found := 0, true; found; v++ {
 		found = false
@@ -134,19 +137,44 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 				case !t.Any:
 					all = append(all, t)
 				case courses[p.of].keeps[p.step]:
-					keeping = append(keeping, t)
+					keeping = append(keeping, unmended{t, courses[p.of].heavy(), bytes[p.of][p.step]})
 				default:
 					again = append(again, t)
 				}
 			}
 		}
 	}
-	return amid(all, slices.Concat(keeping, again), againEvery), nil
+	return amid(all, slices.Concat(byLoss(keeping), again), againEvery), nil
+}
+
+// unmended is a sync that is to keep weaker commits, and that fails with what is to mend it. More
+// is missed of a file the more it was to write.
+type unmended struct {
+	target
+	heavy, bytes int
+}
+
+// byLoss returns them, of each file in turn those first that were to write most.
+func byLoss(syncs []unmended) (all []target) {
+	slices.SortStableFunc(syncs, func(a, b unmended) int {
+		return cmp.Or(cmp.Compare(a.heavy, b.heavy), cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.Again, b.Again))
+	})
+	var files []string
+	of := map[string][]unmended{}
+	for _, u := range syncs {
+		file := fmt.Sprint(u.scene, u.Match)
+		if of[file] == nil {
+			files = append(files, file)
+		}
+		of[file] = append(of[file], u)
+	}
+	inTurn(files, of, func(_, _ int, u unmended) { all = append(all, u.target) })
+	return all
 }
 
 // againEvery: of so many faults one is a sync with which the operations fail that are to mend it,
 // first of those that are to keep more than their own commit.
-const againEvery = 8
+const againEvery = 6
 
 // amid returns the elements of all with one of others behind each n-1 of them, while there are any,
 // and the rest of them behind the last.
@@ -232,6 +260,8 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, of powerfs.Step,
 		next, more := f, f
 		next.Again, more.Again, more.Any = 1, 2, true
 		all = append(all, target{scene: scene, Fault: next}, target{scene: scene, Fault: more})
+		more.Again++
+		all = append(all, target{scene: scene, Fault: more})
 	}
 	if of.Until > 0 { // a slow sync
 		later := f
@@ -257,6 +287,9 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 		t = j.targets[k%len(j.targets)]
 	}
 	o, s := t.options(), j.fitted(faulty[t.scene])
+	if t.Any { // what could not be mended meets a close, also if it failed last
+		s.legs = append(slices.Clone(s.legs), leg{reopen, 1})
+	}
 	modest := mix(l.Seed, "modest", k) % 4
 	s.work.Modest = modest < 2 || t.Short && modest < 3 // what is left of a write ends behind a smaller one
 	rec, err := l.record(ctx, j.task, s, mix(l.Seed, "faulty", t.scene), run{options: o})
