@@ -43,7 +43,9 @@ func (s *store) register(ctx context.Context) error {
 	}
 	lease, cancel := s.request(ctx)
 	defer cancel()
-	granted, err := atLeader(s, func() (*clientv3.LeaseGrantResponse, error) { return s.client.Grant(lease, int64(s.o.TTL)) })
+	granted, err := atLeader(s, func() (*clientv3.LeaseGrantResponse, error) {
+		return s.client.Grant(lease, int64(s.o.TTL))
+	})
 	if err != nil {
 		return classify(ctx, err)
 	}
@@ -160,11 +162,14 @@ func (s *store) leave(session *concurrency.Session) {
 	session.Orphan()
 	request, cancel := s.request(context.Background())
 	defer cancel()
-	_, _ = atLeader(s, func() (*clientv3.LeaseRevokeResponse, error) { return s.client.Revoke(request, session.Lease()) })
+	_, _ = atLeader(s, func() (*clientv3.LeaseRevokeResponse, error) {
+		return s.client.Revoke(request, session.Lease())
+	})
 }
 
 // txn sends a transaction of etcd's.
-func (s *store) txn(ctx context.Context, conditions []clientv3.Cmp, then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
+func (s *store) txn(ctx context.Context, conditions []clientv3.Cmp,
+	then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
 	return atLeader(s, func() (*clientv3.TxnResponse, error) {
 		return s.client.Txn(ctx).If(conditions...).Then(then...).Else(otherwise...).Commit()
 	})

@@ -33,7 +33,8 @@ func leaveNoLog(t *testing.T, path string) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if db, err := pebble.Open(path, &pebble.Options{FS: noLogs{vfs.Default}, FormatMajorVersion: pebble.FormatNewest}); err == nil {
+	o := &pebble.Options{FS: noLogs{vfs.Default}, FormatMajorVersion: pebble.FormatNewest}
+	if db, err := pebble.Open(path, o); err == nil {
 		t.Fatal("opened without a log:", db.Close())
 	}
 }

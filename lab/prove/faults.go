@@ -93,10 +93,10 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 }
 
 // targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
-// and half done, or done; a sync once, with the next one, and with the two or three operations on its
-// file that follow, so that what mends the first failure fails as well, and what mends that; a disk
-// becomes full at one write or sync, or for good. Nothing fails of the index that processes share
-// who use SQLite, which is made anew behind a crash.
+// and half done, or done; a sync once, with the next one, and with the two or three operations on
+// its file that follow, so that what mends the first failure fails as well, and what mends that; a
+// disk becomes full at one write or sync, or for good. Nothing fails of the index that processes
+// share who use SQLite, which is made anew behind a crash.
 func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	runs, err := l.healthyRuns(ctx, j)
 	if err != nil {

@@ -16,8 +16,8 @@ var pebbleNoManifest = fault{module: "github.com/cockroachdb/pebble/v2", defence
 	sentence: "a Checkpoint before the first change of a table since an Open that found no log copies no byte of the " +
 		"manifest, returns no error, and does not open"}
 
-// TestPebbleWritesACheckpointWithoutAManifest lets an Open fail when it makes the new log, and takes
-// a checkpoint once the store is open again.
+// TestPebbleWritesACheckpointWithoutAManifest lets an Open fail when it makes the new log, and
+// takes a checkpoint once the store is open again.
 func TestPebbleWritesACheckpointWithoutAManifest(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "pebble")
