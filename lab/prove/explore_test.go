@@ -377,10 +377,31 @@ func TestEachSoManyAreOfAnotherSort(t *testing.T) {
 		"[1 1 2 1 1 2 1]": amid([]int{1, 1, 1, 1, 1}, []int{2, 2}, 3),
 		"[1 1 2 2 2]":     amid([]int{1, 1}, []int{2, 2, 2}, 3),
 		"[2]":             amid(nil, []int{2}, 3),
+		"[1 1 2 1 1 1 2]": amid([]int{1, 1, 1, 1, 1}, []int{2, 2}, 4),
 	} {
 		if fmt.Sprint(got) != want {
 			t.Errorf("got %v, want %v", got, want)
 		}
+	}
+}
+
+// Of what is to keep weaker commits, and is not mended, what had most to write fails first, of each
+// file in turn, and those last whose states take long to be looked at.
+func TestWhatHasMostToLoseFailsFirst(t *testing.T) {
+	t.Parallel()
+	sync := func(scene int, file string, nth uint64, again, heavy, bytes int) unmended {
+		return unmended{target{scene: scene, Fault: powerfs.Fault{Match: file, Nth: nth, Again: again}}, heavy, bytes}
+	}
+	var got []string
+	for _, f := range byLoss([]unmended{
+		sync(3, "log", 1, 2, 1, 900), sync(1, "log", 1, 2, 0, 10), sync(1, "log", 2, 3, 0, 40), sync(1, "log", 2, 2, 0, 40),
+		sync(1, "table", 5, 2, 0, 20), sync(6, "log", 7, 2, 0, 80),
+	}) {
+		got = append(got, fmt.Sprint(f.scene, f.Match, f.Nth, " ", f.Again))
+	}
+	want := []string{"1log2 2", "1table5 2", "6log7 2", "3log1 2", "1log2 3", "1log1 2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -157,7 +157,8 @@ type unmended struct {
 // byLoss returns them, of each file in turn those first that were to write most.
 func byLoss(syncs []unmended) (all []target) {
 	slices.SortStableFunc(syncs, func(a, b unmended) int {
-		return cmp.Or(cmp.Compare(a.heavy, b.heavy), cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.Again, b.Again))
+		return cmp.Or(cmp.Compare(a.heavy, b.heavy), cmp.Compare(a.scene, b.scene), cmp.Compare(b.bytes, a.bytes),
+			cmp.Compare(a.Again, b.Again))
 	})
 	var files []string
 	of := map[string][]unmended{}
@@ -176,11 +177,11 @@ func byLoss(syncs []unmended) (all []target) {
 // first of those that are to keep more than their own commit.
 const againEvery = 6
 
-// amid returns the elements of all with one of others behind each n-1 of them, while there are any,
-// and the rest of them behind the last.
+// amid returns the elements of all with one of others among each n, while there are any, the first
+// of them third, and the rest of them behind the last.
 func amid[T any](all, others []T, n int) (merged []T) {
-	for len(all) > 0 && len(others) > 0 {
-		k := min(n-1, len(all))
+	for k := 2; len(all) > 0 && len(others) > 0; k = n - 1 {
+		k = min(k, len(all))
 		merged = append(append(merged, all[:k]...), others[0])
 		all, others = all[k:], others[1:]
 	}
