@@ -23,6 +23,7 @@ func (d *Disk) Lookup(dir ID, name string) (Attr, error) {
 	if err := d.enterRead(); err != nil {
 		return Attr{}, err
 	}
+	d.lookedUp(name)
 	_, n, err := d.entry(dir, name)
 	if err != nil {
 		return Attr{}, err

@@ -3,6 +3,7 @@ package powerfs
 import (
 	"cmp"
 	"errors"
+	"math"
 	"path"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ type Fault struct {
 	Sticky bool   // all later ones fail too
 	Again  int    // so many behind it fail too, of its kinds, whatever they are to write
 	Any    bool   // of those behind it any kind fails, on files that Match
+	Until  string // all behind it fail until a name is looked up that matches this glob, and Again more then
 	Match  string // a glob, against the name, or with a slash against the path below the root; "" is all
 	At     int64  // of a read: only those of the byte at this offset count
 	Pages  int    // of a sync: only those that are to write so many pages, or more, count
@@ -96,6 +98,8 @@ func (f Fault) check() error {
 		return refuse("a fault of pages at a "+f.Op.String(), "only syncs are told apart by what they are to write")
 	case f.Again < 0 || f.Again > 0 && f.Op == OnRead:
 		return refuse("a "+f.Op.String()+" that fails again", "Sticky has all later ones fail")
+	case f.Until != "" && f.Again == 0:
+		return refuse("a fault that ends when a name is looked up", "Again says how many more fail then")
 	case f.Any && f.Again == 0:
 		return refuse("a fault of any kind that fails once", "Again says how many more fail")
 	case f.Later && f.Op != OnSync:
@@ -105,8 +109,10 @@ func (f Fault) check() error {
 	case f.Done && (f.Op != OnWrite || f.Short):
 		return refuse("a "+f.Op.String()+" that fails when it is done", "only a write can be, if it is not short")
 	}
-	if _, err := path.Match(f.Match, ""); err != nil {
-		return refuse("fault: "+err.Error(), "Match is a glob as of path.Match")
+	for _, glob := range []string{f.Match, f.Until} {
+		if _, err := path.Match(glob, ""); err != nil {
+			return refuse("fault: "+err.Error(), "Match and Until are globs as of path.Match")
+		}
 	}
 	return nil
 }
@@ -155,7 +161,9 @@ func (d *Disk) strike(kind FaultOp, n *inode, name string) error {
 			continue
 		}
 		if f.left = max(f.left-1, 0); f.met == f.Nth {
-			f.left = f.Again
+			if f.left = f.Again; f.Until != "" {
+				f.left = math.MaxInt
+			}
 		}
 		err = f.result()
 		d.failed()
@@ -165,6 +173,16 @@ func (d *Disk) strike(kind FaultOp, n *inode, name string) error {
 		d.struck()
 	}
 	return err
+}
+
+// lookedUp lets faults end that last until a name is looked up.
+func (d *Disk) lookedUp(name string) {
+	for i := range d.faults {
+		f := &d.faults[i]
+		if ok, _ := path.Match(f.Until, name); ok && f.left > f.Again {
+			f.left = f.Again
+		}
+	}
 }
 
 // strikeRead is strike for a read, which is on no tape.

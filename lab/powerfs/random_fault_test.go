@@ -2,6 +2,8 @@ package powerfs
 
 import (
 	"bytes"
+	"fmt"
+	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -122,9 +124,11 @@ func TestOperationsThatFailAgain(t *testing.T) {
 	for _, c := range []struct {
 		again int
 		any   bool
+		until string
 		want  string
-	}{{1, false, "wSwSw."}, {2, true, "wSWSw."}} {
-		d, err := New(Options{Faults: []Fault{{Op: OnSync, Nth: 1, Match: "f", Again: c.again, Any: c.any}}})
+	}{{1, false, "", "wSwSw."}, {2, true, "", "wSWSw."}, {1, true, "closing-*", "wSW.w."}, {1, true, "closing-3", "wSWSWS"},
+		{1, true, "closing-2", "wSWSW."}, {1, true, "closing-1", "wSW.w."}, {1, false, "closing-1", "wSwSw."}} {
+		d, err := New(Options{Faults: []Fault{{Op: OnSync, Nth: 1, Match: "f", Again: c.again, Any: c.any, Until: c.until}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,13 +137,16 @@ func TestOperationsThatFailAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		for range 3 { // an upper letter is a failure
+		for i := range 3 { // an upper letter is a failure
+			if _, err := d.Lookup(Root, fmt.Sprint("closing-", i)); err != syscall.ENOENT {
+				t.Fatal(err)
+			}
 			_, err := d.Write(f.ID, 0, []byte("bytes"), FromCall)
 			got += map[bool]string{true: "w", false: "W"}[err == nil]
 			got += map[bool]string{true: ".", false: "S"}[d.Sync(f.ID) == nil]
 		}
 		if got != c.want {
-			t.Errorf("of any kind %v: got %s, want %s", c.any, got, c.want)
+			t.Errorf("of any kind %v, until %q: got %s, want %s", c.any, c.until, got, c.want)
 		}
 	}
 }

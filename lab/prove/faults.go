@@ -93,10 +93,11 @@ func (l *lane) healthyRuns(ctx context.Context, j *job) ([]healthy, error) {
 }
 
 // targetsOf returns the operations of the faulty scenes that are to fail. A write fails as a whole
-// and half done, or done; a sync once, with the next one, and with the two or three operations on
-// its file that follow, so that what mends the first failure fails as well, and what mends that; a
-// disk becomes full at one write or sync, or for good. Nothing fails of the index that processes
-// share who use SQLite, which is made anew behind a crash.
+// and half done, or done; a sync once, with the next one, and with the two operations on its file
+// that follow, or all until the store is closed and one more, so that what mends the first failure
+// fails as well, and what mends that; a disk becomes full at one write or sync, or for good.
+// Nothing fails of the index that processes share who use SQLite, which is made anew behind a
+// crash.
 func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 	runs, err := l.healthyRuns(ctx, j)
 	if err != nil {
@@ -157,8 +158,7 @@ type unmended struct {
 // byLoss returns them, of each file in turn those first that were to write most.
 func byLoss(syncs []unmended) (all []target) {
 	slices.SortStableFunc(syncs, func(a, b unmended) int {
-		return cmp.Or(cmp.Compare(a.heavy, b.heavy), cmp.Compare(a.scene, b.scene), cmp.Compare(b.bytes, a.bytes),
-			cmp.Compare(a.Again, b.Again))
+		return cmp.Or(cmp.Compare(a.heavy, b.heavy), cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.Again, b.Again))
 	})
 	var files []string
 	of := map[string][]unmended{}
@@ -261,7 +261,7 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, of powerfs.Step,
 		next, more := f, f
 		next.Again, more.Again, more.Any = 1, 2, true
 		all = append(all, target{scene: scene, Fault: next}, target{scene: scene, Fault: more})
-		more.Again++
+		more.Again, more.Until = 1, closing+"*"
 		all = append(all, target{scene: scene, Fault: more})
 	}
 	if of.Until > 0 { // a slow sync

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -125,6 +127,9 @@ func (s *state) linger(ctx context.Context, open time.Duration) {
 	}
 }
 
+// closing begins the name that a process looks for on the disk when it is to close a store.
+const closing = ".closing-"
+
 // reopen closes the store and opens it again. A writer of which a commit has returned an error asks
 // what is there: a commit in doubt may be gone now. If closing failed all of them ask: it may have
 // lost what was in memory. Nobody goes on then behind commits that are lost, as what follows would
@@ -134,6 +139,8 @@ func (s *state) reopen(ctx context.Context, spec writeSpec) error {
 	for w := range last {
 		last[w] = s.subject.last(w)
 	}
+	// For a fault that lasts until the store is closed; a name that nobody has looked for before.
+	_, _ = os.Lstat(filepath.Join(spec.Store.Dir, fmt.Sprint(closing, clock())))
 	unclosed := s.subject.Close()
 	if unclosed != nil && !spec.Resume {
 		return unclosed
