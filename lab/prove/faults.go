@@ -3,7 +3,6 @@ package prove
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"path"
@@ -146,46 +145,6 @@ func (l *lane) targetsOf(ctx context.Context, j *job) ([]target, error) {
 		}
 	}
 	return amid(all, slices.Concat(byLoss(keeping), again), againEvery), nil
-}
-
-// unmended is a sync that is to keep weaker commits, and that fails with what is to mend it. More
-// is missed of a file the more it was to write.
-type unmended struct {
-	target
-	heavy, bytes int
-}
-
-// byLoss returns them, of each file in turn those first that were to write most.
-func byLoss(syncs []unmended) (all []target) {
-	slices.SortStableFunc(syncs, func(a, b unmended) int {
-		return cmp.Or(cmp.Compare(a.heavy, b.heavy), cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.Again, b.Again))
-	})
-	var files []string
-	of := map[string][]unmended{}
-	for _, u := range syncs {
-		file := fmt.Sprint(u.scene, u.Match)
-		if of[file] == nil {
-			files = append(files, file)
-		}
-		of[file] = append(of[file], u)
-	}
-	inTurn(files, of, func(_, _ int, u unmended) { all = append(all, u.target) })
-	return all
-}
-
-// againEvery: of so many faults one is a sync with which the operations fail that are to mend it,
-// first of those that are to keep more than their own commit.
-const againEvery = 6
-
-// amid returns the elements of all with one of others among each n, while there are any, the first
-// of them third, and the rest of them behind the last.
-func amid[T any](all, others []T, n int) (merged []T) {
-	for k := 2; len(all) > 0 && len(others) > 0; k = n - 1 {
-		k = min(k, len(all))
-		merged = append(append(merged, all[:k]...), others[0])
-		all, others = all[k:], others[1:]
-	}
-	return slices.Concat(merged, all, others)
 }
 
 // faultsAt returns the fault that strikes each step, if the run is repeated, of which Nth is 0 if
