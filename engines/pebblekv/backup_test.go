@@ -55,8 +55,8 @@ func TestABackupBehindAnOpeningThatMadeNoLog(t *testing.T) {
 		if err := copied.Check(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if n := pairs(t, copied); n != pairs(t, db) {
-			t.Errorf("the backup has %d pairs, the store %d", n, pairs(t, db))
+		if n := count(t, copied); n != count(t, db) {
+			t.Errorf("the backup has %d pairs, the store %d", n, count(t, db))
 		}
 		if err := copied.Close(); err != nil {
 			t.Fatal(err)
@@ -94,22 +94,7 @@ func TestABackupOfSomebodyElsesDatabaseThatMadeNoLog(t *testing.T) {
 	if err := errors.Join(db.Compact(t.Context()), db.Backup(t.Context(), backup)); err != nil {
 		t.Errorf("as the hint says: %v", err)
 	}
-	if n := pairs(t, open(t, "pebble:"+backup)); n != 10 {
+	if n := count(t, open(t, "pebble:"+backup)); n != 10 {
 		t.Errorf("the backup has %d pairs", n)
 	}
-}
-
-// pairs returns how many pairs a store holds.
-func pairs(t *testing.T, db *kv.DB) (n int) {
-	t.Helper()
-	err := db.View(t.Context(), func(s *kv.Snapshot) error {
-		for range s.Scan(kv.Range{}) {
-			n++
-		}
-		return s.Err()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
