@@ -117,8 +117,7 @@ func (s *store) commit(ctx context.Context, conditions []clientv3.Cmp, w *overla
 	}
 	request, cancel := s.request(context.WithoutCancel(ctx)) // it has begun
 	defer cancel()
-	response, err := s.txn(request, append(conditions, s.unchanged()), append(steps, s.put(serial)),
-		[]clientv3.Op{clientv3.OpGet(s.mark)})
+	response, err := s.markWith(request, serial, conditions, steps)
 	if err != nil {
 		if e, refused := refusal(err); refused {
 			return driver.NotDone(e)
@@ -137,13 +136,13 @@ func (s *store) commit(ctx context.Context, conditions []clientv3.Cmp, w *overla
 	return &driver.Error{Kind: driver.Aborted, Hint: "another transaction has changed what this one read"}
 }
 
-// unchanged is the condition that the mark is as the last commit left it.
-func (s *store) unchanged() clientv3.Cmp {
-	return clientv3.Compare(clientv3.ModRevision(s.mark), "=", s.last)
-}
-
-func (s *store) put(serial string) clientv3.Op {
-	return clientv3.OpPut(s.mark, serial, clientv3.WithLease(s.session.Lease()))
+// markWith puts a value at the mark, and makes steps with it, if the mark is as the last commit
+// left it and conditions hold. Otherwise the response has the mark.
+func (s *store) markWith(ctx context.Context, value string, conditions []clientv3.Cmp,
+	steps []clientv3.Op) (*clientv3.TxnResponse, error) {
+	return s.txn(ctx, append(conditions, clientv3.Compare(clientv3.ModRevision(s.mark), "=", s.last)),
+		append(steps, clientv3.OpPut(s.mark, value, clientv3.WithLease(s.session.Lease()))),
+		[]clientv3.Op{clientv3.OpGet(s.mark)})
 }
 
 // again takes a new place after the lease has ended, because the cluster was not reached for as
@@ -198,7 +197,7 @@ func (s *store) resolve(ctx context.Context, serial string, lost error) error {
 	request, cancel := s.request(context.WithoutCancel(ctx))
 	defer cancel()
 	for {
-		response, err := s.txn(request, []clientv3.Cmp{s.unchanged()}, []clientv3.Op{s.put("")}, []clientv3.Op{clientv3.OpGet(s.mark)})
+		response, err := s.markWith(request, "", nil, nil)
 		_, refused := refusal(err)
 		switch {
 		case errors.Is(err, rpctypes.ErrNoLeader) && request.Err() == nil:

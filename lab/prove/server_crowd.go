@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type member struct {
 	acked   int
 	failed  int          // transactions, one after the other, for reasons that are not expected
 	now     *Transaction // its last one
-	told    string       // the error of that
+	told    string       // the error of the last one that has ended
 	said    error        // what kept it from going on
 	killed  bool
 	over    chan struct{} // closed when it has ended
@@ -143,12 +144,9 @@ func (c *crowd) late() error {
 		if m.killed || m.now == nil {
 			continue
 		}
-		does := "was told last: " + string(m.now.Told)
-		switch {
-		case m.now.Told == "":
+		does := "was told last: " + cmp.Or(m.told, string(m.now.Told))
+		if m.now.Told == "" {
 			does = fmt.Sprintf("waits for transaction %d since %v", m.now.N, time.Duration(clock()-m.now.Call).Round(time.Second))
-		case m.told != "":
-			does = "was told last: " + m.told
 		}
 		err = fmt.Errorf("%w; client %d, with %d of %d acknowledged, %s", err, i+1, m.acked, m.now.N, does)
 	}
