@@ -287,6 +287,16 @@ func TestStoresAreReadWithoutAView(t *testing.T) {
 	if err := errors.Join(it.Err(), it.Close(), it.Close()); err != nil {
 		t.Error(err)
 	}
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := db.Iter(limited, kv.Range{})
+	if !ended.Next() {
+		t.Errorf("an iterator before its context has ended: %v", ended.Err())
+	}
+	cancel()
+	if ended.Next() || !errors.Is(ended.Err(), context.Canceled) || ended.Close() != nil {
+		t.Errorf("an iterator whose context has ended: got %v", ended.Err())
+	}
 	open := db.Iter(ctx, kv.Range{})
 	wantKind(t, "close with an iterator that is open", db.Close(), kv.Invalid)
 	if open.Next() || kv.KindOf(open.Err()) != kv.Closed {

@@ -66,9 +66,9 @@ func (s *Snapshot) Iter(r Range) *Iterator {
 }
 
 // Iter returns an iterator over the last committed state, which its Close lets go. See
-// [DB.Snapshot] for what that holds. What goes wrong is told by Err.
+// [DB.Snapshot] for what that holds. The iterator ends with ctx. What goes wrong is told by Err.
 func (db *DB) Iter(ctx context.Context, r Range) *Iterator {
-	s, err := db.Snapshot(ctx)
+	s, err := db.snapshot(ctx, func(ctx context.Context) context.Context { return ctx })
 	if err != nil {
 		return &Iterator{s: &Snapshot{view: &endedView, db: db}, err: err}
 	}

@@ -105,7 +105,12 @@ func (db *DB) reader(ctx context.Context) (driver.Reader, error) {
 // function: pages of a listing, iterators that are handed on. The caller closes it. Engines keep
 // old data for as long as a snapshot is open, and some keep writers waiting (see [Caps]). On a
 // store that is Remote ctx holds for the snapshot's life.
-func (db *DB) Snapshot(ctx context.Context) (s *Snapshot, err error) {
+func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
+	return db.snapshot(ctx, context.WithoutCancel)
+}
+
+// snapshot is Snapshot, of which what is read ends with the context that of makes of the caller's.
+func (db *DB) snapshot(ctx context.Context, of func(context.Context) context.Context) (s *Snapshot, err error) {
 	err = traced(ctx, db.tracer, Event{Op: "snapshot"}, func(ctx context.Context) error {
 		if err := db.enter(ctx, "snapshot"); err != nil {
 			return err
@@ -115,17 +120,17 @@ func (db *DB) Snapshot(ctx context.Context) (s *Snapshot, err error) {
 		if err != nil {
 			return db.wrap("snapshot", err)
 		}
-		s = &Snapshot{view: db.heldView(ctx, r, Event{Op: "held snapshot"}), db: db}
+		s = &Snapshot{view: db.heldView(of(ctx), r, Event{Op: "held snapshot"}), db: db}
 		db.hold(s.view, nil)
 		return nil
 	})
 	return s, err
 }
 
-// heldView returns a view of r whose life is the event e.
+// heldView returns a view of r, which ends with ctx, and whose life is the event e.
 func (db *DB) heldView(ctx context.Context, r driver.Reader, e Event) *view {
 	v := &view{r: r, mu: new(sync.Mutex)}
-	v.ctx, v.life = startSpan(context.WithoutCancel(ctx), db.tracer, e)
+	v.ctx, v.life = startSpan(ctx, db.tracer, e)
 	return v
 }
 

@@ -155,7 +155,7 @@ func (db *DB) Begin(ctx context.Context, d Durability) (tx *Tx, err error) {
 			defer db.leave()
 			var w driver.Txn
 			if w, err = db.begin(ctx, d); err == nil {
-				v := db.heldView(ctx, w, Event{Op: "held transaction", Durability: d})
+				v := db.heldView(context.WithoutCancel(ctx), w, Event{Op: "held transaction", Durability: d})
 				tx = &Tx{Snapshot: &Snapshot{view: v, db: db}, writing: &writing{w: w, d: d, held: true}}
 				db.hold(v, tx)
 				return nil
