@@ -1,5 +1,6 @@
 // Package badgerkv is the engine "badger": Dgraph's Badger, a log-structured merge tree in a
-// folder, with values of a megabyte and more in files of their own.
+// folder, with values of a megabyte and more in files of their own. A folder of another program
+// opens as it is.
 //
 // # Durability
 //

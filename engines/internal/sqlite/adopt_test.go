@@ -43,22 +43,31 @@ func otherProgram(t *testing.T, path string, statements ...string) (found []stri
 	return found
 }
 
-// A bit of the schema's page may turn the name of a column into another one.
+// A bit of the schema's page may turn the name of a column into another one, or its one row into
+// none.
 func aTableThatIsNotWhatItWasMadeAsIsCorrupt(t *testing.T, engine string) {
-	path := filepath.Join(t.TempDir(), "store")
-	db := open(t, engine, path, "")
-	if err := errors.Join(db.Put(t.Context(), kv.Synced, []byte("k"), []byte("v")), db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	otherProgram(t, path,
-		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' v ', ' w ') WHERE name = 'kv'")
-	db = open(t, engine, path, "")
-	defer db.Close()
-	if _, err := db.Get(t.Context(), []byte("k")); !errors.Is(err, kv.Corrupt) {
-		t.Errorf("get: %v, want corrupt", err)
-	}
-	if err := db.Put(t.Context(), kv.Synced, []byte("k"), nil); !errors.Is(err, kv.Corrupt) {
-		t.Errorf("put: %v, want corrupt", err)
+	for _, damage := range []string{
+		"UPDATE sqlite_schema SET sql = replace(sql, ' v ', ' w ') WHERE name = 'kv'",
+		"DELETE FROM sqlite_schema",
+	} {
+		path := filepath.Join(t.TempDir(), "store")
+		db := open(t, engine, path, "")
+		if err := errors.Join(db.Put(t.Context(), kv.Synced, []byte("k"), []byte("v")), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		otherProgram(t, path, "PRAGMA writable_schema = ON; "+damage)
+		db = open(t, engine, path, "")
+		defer db.Close()
+		if _, err := db.Get(t.Context(), []byte("k")); !errors.Is(err, kv.Corrupt) {
+			t.Errorf("%s: get: %v, want corrupt", damage, err)
+		}
+		if err := db.Put(t.Context(), kv.Synced, []byte("k"), nil); !errors.Is(err, kv.Corrupt) {
+			t.Errorf("%s: put: %v, want corrupt", damage, err)
+		}
+		err := db.View(t.Context(), func(*kv.Snapshot) error { return nil })
+		if !errors.Is(err, kv.Corrupt) && strings.HasPrefix(damage, "DELETE") {
+			t.Errorf("%s: view: %v, want corrupt", damage, err)
+		}
 	}
 }
 

@@ -88,7 +88,8 @@
 //   - ours_mark.go: the mark of a store, by which databases of other programs are refused
 //   - ours_adopt.go: tables of other programs as stores
 //   - ours_file.go: a file for this user only, one that has lost its end, one of another engine
-//   - ours_verify.go: settings are read back, as SQLite passes over what it cannot take
+//   - ours_verify.go: settings are read back, as SQLite passes over what it cannot take; a schema
+//     without the table is Corrupt
 //   - ours_interrupt.go: an interrupt that also ends a statement that has not begun yet
 //   - ours_log.go: a log that is written once more after a failed sync, and by who opens it if
 //     nobody has closed it; checkpoints that tell. Each build says when one is due, in a file

@@ -20,6 +20,15 @@ func (c *conn) verify(asked []driver.Setting) error {
 	return nil
 }
 
+// damaged returns Corrupt for rc if that is alike: the table is not what this package made, so that
+// a page of the schema is damaged. Another program may have altered its own.
+func (c *conn) damaged(rc, alike int32) int32 {
+	if rc == alike && c.layout == own {
+		return Corrupt
+	}
+	return rc
+}
+
 // refused is the error for a setting that is not in force although it was asked for.
 func refused(name, want, got string) error {
 	hint := "SQLite limits the value: ask for the one in force, or leave the option out"

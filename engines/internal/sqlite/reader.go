@@ -30,7 +30,7 @@ func (r *reader) pin() error {
 		}
 		s.Close()
 	}
-	return r.c.db.Failure(rc)
+	return r.c.db.Failure(r.c.damaged(rc, Done))
 }
 
 // manyUses is after how many a snapshot gets a transaction around it. SQLite: outside of one, every

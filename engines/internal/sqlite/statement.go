@@ -65,11 +65,7 @@ func (c *conn) start(k kind, a, b []byte) (*statement, int32) {
 	s := c.idle[k]
 	if s == nil {
 		prepared, rc := c.db.Prepare(c.layout.Replace(k.text()), persistent)
-		// its table is no more what it was made as: a page of the schema is damaged
-		if rc == GenericError && c.layout == own {
-			rc = Corrupt
-		}
-		if rc != OK {
+		if rc = c.damaged(rc, GenericError); rc != OK {
 			return nil, rc
 		}
 		s = &statement{Stmt: prepared, c: c, kind: k, columns: 1}
