@@ -46,6 +46,19 @@ func (e *event) touches(index int64) bool {
 	return e.off < to && from < e.off+e.n
 }
 
+// sectors returns which sectors of the page at index the event changes, one bit each.
+func (e *event) sectors(index int64) uint32 {
+	from := index * pageSize
+	lo, hi := max(e.off-from, 0), min(e.off+e.n-from, pageSize)
+	if e.kind == resized {
+		lo, hi = max(e.n-from, 0), pageSize
+	}
+	if lo >= hi {
+		return 0
+	}
+	return 1<<((hi-1)/sectorSize+1) - 1<<(lo/sectorSize)
+}
+
 // applyPage does to the page at index what the event did. Only the first limit bytes of a write are
 // done.
 func (e *event) applyPage(b *[pageSize]byte, index, limit int64) {

@@ -2,6 +2,7 @@ package powerfs
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -77,6 +78,9 @@ func (s State) Sort() string {
 	}
 	return "one change alone"
 }
+
+// Torn reports whether it is the state of one page of which some sectors are as they were.
+func (s State) Torn() bool { return s.pick != nil && s.pick.part == tornPage }
 
 // Random returns one of the states that a rule allows, by a seed.
 func Random(r Rule, seed uint64) State { return State{Rule: r, seed: seed} }
@@ -323,13 +327,40 @@ func (p *Player) filePicks(n *inode, rng *rand.Rand) []selection {
 			}
 		}
 	}
-	for _, i := range some(rng, len(pages), mostPicks/2) {
-		for _, mask := range []uint32{1<<(1+rng.UintN(7)) - 1, rng.Uint32()} {
-			name := fmt.Sprintf("sectors %08b of page %d", mask&0xff, pages[i])
-			picks = append(picks, selection{name: name, part: tornPage, index: pages[i], mask: mask})
+	torn := slices.DeleteFunc(pages, func(index int64) bool { return bits.OnesCount32(n.dirtySectors(index)) < 2 })
+	for _, i := range some(rng, len(torn), mostPicks/2) {
+		for _, mask := range tears(n.dirtySectors(torn[i]), rng) {
+			name := fmt.Sprintf("sectors %08b of page %d", mask, torn[i])
+			picks = append(picks, selection{name: name, part: tornPage, index: torn[i], mask: mask})
 		}
 	}
 	return picks
+}
+
+// dirtySectors returns which sectors of the page at index a sync would write, one bit each: all of
+// them where that was forgotten.
+func (n *inode) dirtySectors(index int64) (mask uint32) {
+	if _, folded := n.base[index]; folded {
+		return 1<<(pageSize/sectorSize) - 1
+	}
+	for _, e := range n.events {
+		mask |= e.sectors(index)
+	}
+	return mask
+}
+
+// tears returns some, and not all, of two or more sectors, in two ways: the first ones, and any.
+func tears(changed uint32, rng *rand.Rand) [2]uint32 {
+	first, left := uint32(0), changed
+	for range 1 + rng.IntN(bits.OnesCount32(changed)-1) {
+		low := left & -left
+		first, left = first|low, left&^low
+	}
+	any := changed
+	for any == changed || any == 0 {
+		any = changed & rng.Uint32()
+	}
+	return [2]uint32{first, any}
 }
 
 // Some is States without single pages, sectors and random states: those that a fault before most

@@ -2,6 +2,7 @@ package powerfs
 
 import (
 	"bytes"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"syscall"
@@ -106,5 +107,45 @@ func TestEverySingleChangeIsLeftOutAndKeptAlone(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestARecordIsTornWhereASectorEnds wants a short write that crosses the end of a sector torn
+// there, in each way, whatever the seed, and no time spent on one within a sector, which a disk
+// writes whole.
+func TestARecordIsTornWhereASectorEnds(t *testing.T) {
+	b := newBench(t, Options{Record: true})
+	b.create("f")
+	b.write("f", 0, strings.Repeat("o", 500))
+	b.sync("f")
+	b.sync("")
+	b.write("f", 500, strings.Repeat("x", 12+20))
+	b.sync("f")
+	b.write("f", 532, strings.Repeat("y", 100))
+	torn := func(p *Player, seed uint64) map[string]bool {
+		found := map[string]bool{}
+		for _, s := range p.States(Ordered, rand.New(rand.NewPCG(seed, 1))) {
+			if s.Torn() {
+				img, err := p.Image(s)
+				b.must(err)
+				found[tree(t, img)] = true
+			}
+		}
+		return found
+	}
+	crossing, within := playedTo(b, 5), playedTo(b, -1)
+	both := map[string]bool{}
+	for seed := range uint64(20) {
+		found := torn(crossing, seed)
+		if !found["f=500×o12×x20×0"] {
+			t.Errorf("seed %d: the first part alone is not among %v", seed, found)
+		}
+		maps.Copy(both, found)
+		if found := torn(within, seed); len(found) > 0 {
+			t.Errorf("seed %d: a sector is torn: %v", seed, found)
+		}
+	}
+	if !both["f=500×o12×020×x"] || len(both) != 2 {
+		t.Errorf("got %v", both)
 	}
 }

@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -101,106 +100,6 @@ func newExplorer(rec *recording, first int, salt string) *explorer {
 	x.rng = rand.New(rand.NewPCG(mix(rec.seed, "explore", salt), rec.seed))
 	x.left = moments(rec.course(), first, x.rng)
 	return x
-}
-
-// moments returns the moments before the steps from index first on, and behind the last, in the
-// order of their worth: each kind of operation has its turns, those of rare calls first, at once
-// before and behind them; between them come any.
-func moments(c course, first int, rng *rand.Rand) []int {
-	steps := c.steps
-	var kinds []string
-	of := map[string][]int{}
-	for i, k := range surroundings(c) {
-		if i < first {
-			continue
-		}
-		if of[k] == nil {
-			kinds = append(kinds, k)
-		}
-		of[k] = append(of[k], i)
-	}
-	call := map[string]int{}
-	for _, s := range steps[first:] {
-		call[kindOf(s)]++
-	}
-	rarity := func(kind string) int { return call[kindOf(steps[of[kind][0]])] }
-	slices.SortStableFunc(kinds, func(a, b string) int { return rarity(a) - rarity(b) })
-	for _, k := range kinds {
-		list := of[k]
-		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	}
-	order, seen := []int{len(steps)}, map[int]bool{len(steps): true}
-	for turn := 0; len(seen) < len(steps)-first+1; turn++ {
-		for _, k := range kinds {
-			if turn >= len(of[k]) {
-				continue
-			}
-			other := first + rng.IntN(len(steps)-first+1)
-			for _, i := range []int{of[k][turn], of[k][turn] + 1, other} {
-				if !seen[i] {
-					seen[i], order = true, append(order, i)
-				}
-			}
-		}
-	}
-	return order
-}
-
-// pressing puts those moments first at which most is at stake when power fails, in the order that
-// they have: before what is no write, for until then writes gather of which any may be lost, and
-// behind a change of names. What may be left between two writes may be left later, too, as what is
-// left when a sync begins may be when it is done.
-func (r *recording) pressing(moments []int) []int {
-	write := func(i int) bool {
-		s := r.steps[i]
-		return !s.Done && (s.Kind == 0 || s.Kind == powerfs.OnWrite || s.Until > 0)
-	}
-	var first, rest []int
-	for _, i := range moments {
-		named := i > 0 && !write(i-1) && !ends(r.steps[i-1])
-		if i == len(r.steps) || named || !write(i) {
-			first = append(first, i)
-		} else {
-			rest = append(rest, i)
-		}
-	}
-	return append(first, rest...)
-}
-
-// extent is what a commit did to the disk.
-type extent struct {
-	began, done int // its first step, and the one behind it
-	pairs       int // beside its own, of a large one
-}
-
-// extents returns those of all commits, writer by writer.
-func (r *recording) extents() (all []extent) {
-	for _, list := range r.ledger.acks {
-		for _, a := range list {
-			all = append(all, extent{r.behind(a.Began), r.behind(a.Done), r.scene.work.pairs(a.N)})
-		}
-	}
-	return all
-}
-
-// inside returns moments within commits, of which a part is on the disk then: a few of each, of
-// those of most pairs first, then of those that change it most often.
-func (r *recording) inside() []int {
-	const steps, commits, each = 3, 6, 10
-	all := slices.DeleteFunc(r.extents(), func(c extent) bool { return c.done-c.began <= steps })
-	slices.SortStableFunc(all, func(a, b extent) int {
-		return cmp.Or(cmp.Compare(b.pairs, a.pairs), cmp.Compare(b.done-b.began, a.done-a.began))
-	})
-	var moments []int
-	for _, c := range all[:min(len(all), commits)] {
-		n := min(c.done-c.began-1, each)
-		for k := range n {
-			if i := c.began + 1 + k*(c.done-c.began-1)/n; !slices.Contains(moments, i) {
-				moments = append(moments, i)
-			}
-		}
-	}
-	return moments
 }
 
 // chunk is how many moments are looked at while the tape is played once.

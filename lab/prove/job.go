@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -207,8 +206,9 @@ func (l *lane) power(ctx context.Context, j *job, until time.Time) (bool, error)
 }
 
 // passes has the moments of an explorer looked at in several ways, which take turns: what is within
-// large commits; what is behind a change of names, in two or three states; of all moments a few
-// states, and then all; and, for a promise that is to hold, what is certain before each sync.
+// large commits; what is behind a change of names, in two or three states; records that are torn;
+// of all moments a few states, and then all; and, for a promise that is to hold, what is certain
+// before each sync.
 func (j *job) passes(x *explorer) {
 	all := x.left
 	some := func(p *powerfs.Player, rng *rand.Rand) []powerfs.State { return few(j.allStates(p, rng), rng) }
@@ -218,7 +218,7 @@ func (j *job) passes(x *explorer) {
 	}
 	x.pass = pass{left: all, states: some, weight: 2, then: &pass{left: all, states: j.allStates}}
 	x.later = []pass{{left: append(x.rec.inside(), len(x.rec.steps)), weight: 1, states: j.only(powerfs.Everything)},
-		{left: x.rec.renamed(), weight: 2, states: first}}
+		{left: x.rec.renamed(), weight: 2, states: first}, {left: x.rec.crossing(), weight: 1, states: j.torn}}
 	if j.caps.Class == kv.Synced {
 		x.later = append(x.later, pass{left: x.rec.syncs(), weight: 3, states: j.only(powerfs.Nothing)})
 	}
@@ -278,69 +278,12 @@ func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 	return states
 }
 
-// syncs returns the moments before syncs, and the end. Until there, what is certain stays as it is
-// while more and more is acknowledged: a sync that was left out shows at one of these moments, or
-// nowhere. Those come first that follow a sync amid which its file was written: who trusted that
-// one shows there. Then those within large commits, of which a part may be certain. Of each, each
-// file has its turn, and each kind, a rare one first: a table is synced once for many commits.
-func (r *recording) syncs() []int {
-	var first, amid, rest []int
-	large := slices.DeleteFunc(r.extents(), func(c extent) bool { return c.pairs == 0 })
-	going, written, due := map[string]int{}, map[string]bool{}, false
-	for i, s := range r.steps {
-		if ends(s) && due {
-			first = append(first, i)
-		} else if ends(s) && slices.ContainsFunc(large, func(c extent) bool { return c.began < i && i < c.done }) {
-			amid = append(amid, i)
-		} else if ends(s) {
-			rest = append(rest, i)
-		}
-		switch {
-		case s.Done:
-			going[s.Path]--
-			due, written[s.Path] = written[s.Path], false
-		case ends(s):
-			due = false
-		case s.Kind == powerfs.OnSync:
-			going[s.Path]++
-		case s.Kind == powerfs.OnWrite && going[s.Path] > 0:
-			written[s.Path] = true
-		}
-	}
-	kinds, files := surroundings(r.course()), make([]string, len(r.steps))
-	for i, s := range r.steps {
-		files[i] = kindOf(s)
-	}
-	return slices.Concat(rareFirst(first, kinds, files), rareFirst(amid, kinds, files), rareFirst(rest, kinds, files),
-		[]int{len(r.steps)})
-}
-
-// renamed returns the moments right behind a change or an end of a name, one of each kind in turn:
-// what has lost its name then is not needed any more, in whatever state the rest is.
-func (r *recording) renamed() (moments []int) {
-	kinds := make([]string, len(r.steps)+1)
-	for i, s := range r.steps {
-		if s.Kind&(powerfs.OnRename|powerfs.OnRemove|powerfs.OnTruncate) != 0 {
-			moments, kinds[i+1] = append(moments, i+1), kindOf(s)
-		}
-	}
-	return rareFirst(moments, kinds, kinds)
-}
-
-// rareFirst returns moments one of each kind in turn, those of groups in turn and the rarest first.
-func rareFirst(moments []int, kindAt, groupAt []string) (all []int) {
-	var kinds []string
-	of, group := map[string][]int{}, map[string]string{}
-	for _, i := range moments {
-		k := kindAt[i]
-		if of[k] == nil {
-			kinds = append(kinds, k)
-		}
-		of[k], group[k] = append(of[k], i), groupAt[i]
-	}
-	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
-	inTurn(inGroups(kinds, group), of, func(_, _ int, i int) { all = append(all, i) })
-	return all
+// torn returns some states of a moment in which a page is torn.
+func (j *job) torn(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
+	const most = 3
+	states := slices.DeleteFunc(p.States(j.entries(), rng), func(s powerfs.State) bool { return !s.Torn() })
+	rng.Shuffle(len(states), func(a, b int) { states[a], states[b] = states[b], states[a] })
+	return states[:min(most, len(states))]
 }
 
 // cellOf returns the cell of a rule, nil if the rule was not asked for.

@@ -95,10 +95,10 @@ func (j *job) had() float64 { return float64(j.spent) / float64(j.weight) }
 // that may break when power or the disk fails promises something of kills alone.
 func weightOf(c caps, fault string) int {
 	weights := map[string][3]int{ // of Synced, of what stays intact, of the rest
-		result.FaultKill:     {4, 4, 16},
-		result.FaultPower:    {9, 5, 3},
+		result.FaultKill:     {3, 4, 16},
+		result.FaultPower:    {8, 5, 3},
 		result.FaultRecovery: {6, 2, 1},
-		result.FaultEIO:      {14, 2, 1},
+		result.FaultEIO:      {22, 3, 1},
 		result.FaultENOSPC:   {6, 1, 1},
 	}[fault]
 	switch {
