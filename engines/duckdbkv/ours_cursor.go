@@ -1,7 +1,6 @@
 package duckdbkv
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/assaydb/assay/kv/driver"
@@ -46,13 +45,12 @@ func (c *cursor) Chunk() ([]driver.Pair, error) {
 	if c.rows == 0 {
 		return nil, nil
 	}
-	ctx := context.Background()
 	text, args := c.query()
-	s, err := c.r.statement(ctx, text)
+	s, err := c.r.statement(text)
 	if err != nil {
 		return nil, classify(err)
 	}
-	rows, err := s.QueryContext(ctx, args...)
+	rows, err := s.Query(args...)
 	if err != nil {
 		return nil, classify(err)
 	}

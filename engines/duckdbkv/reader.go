@@ -1,7 +1,6 @@
 package duckdbkv
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 
@@ -22,39 +21,36 @@ const (
 )
 
 // statement returns the prepared form of text. database/sql prepares it once for each connection.
-func (r *reader) statement(ctx context.Context, text string) (*sql.Stmt, error) {
+func (r *reader) statement(text string) (*sql.Stmt, error) {
 	prepared, ok := r.s.prepared.Load(text)
 	if !ok {
-		s, err := r.s.db.PrepareContext(ctx, text)
+		s, err := r.s.db.Prepare(text)
 		if err != nil {
 			return nil, err
 		}
 		prepared, _ = r.s.prepared.LoadOrStore(text, s)
 	}
-	return r.tx.StmtContext(ctx, prepared.(*sql.Stmt)), nil
+	return r.tx.Stmt(prepared.(*sql.Stmt)), nil
 }
 
-// run runs a statement and drops its rows.
-func (r *reader) run(ctx context.Context, text string, args ...any) error {
-	s, err := r.statement(ctx, text)
+// run runs a statement and drops its rows. It has no context: a statement that one interrupts
+// returns half a second later (duckdb-go), which is longer than it takes.
+func (r *reader) run(text string, args ...any) error {
+	s, err := r.statement(text)
 	if err == nil {
-		_, err = s.ExecContext(ctx, args...)
+		_, err = s.Exec(args...)
 	}
-	if err = classify(err); driver.KindOf(err) == driver.Canceled && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	return classify(err)
 }
 
 // Get appends the value of key to dst.
 func (r *reader) Get(dst, key []byte) ([]byte, error) {
-	ctx := context.Background()
-	s, err := r.statement(ctx, selectOne)
+	s, err := r.statement(selectOne)
 	if err != nil {
 		return dst, classify(err)
 	}
 	var v []byte
-	switch err := s.QueryRowContext(ctx, key).Scan(&v); {
+	switch err := s.QueryRow(key).Scan(&v); {
 	case errors.Is(err, sql.ErrNoRows):
 		return dst, driver.NotFound
 	case err != nil:

@@ -23,21 +23,19 @@ var _ driver.Compacter = (*store)(nil)
 func (s *store) Caps() driver.Caps { return caps }
 
 // Snapshot returns a view of the last committed state.
-func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) { return s.begin(ctx) }
+func (s *store) Snapshot(context.Context) (driver.Reader, error) { return s.begin() }
 
 // Begin starts a transaction.
-func (s *store) Begin(ctx context.Context, _ driver.Durability) (driver.Txn, error) {
-	return s.begin(ctx)
-}
+func (s *store) Begin(context.Context, driver.Durability) (driver.Txn, error) { return s.begin() }
 
-// begin begins a transaction that sees the last committed state, whatever becomes of ctx later.
-func (s *store) begin(ctx context.Context) (*txn, error) {
-	tx, err := s.db.BeginTx(context.WithoutCancel(ctx), nil)
+// begin begins a transaction that sees the last committed state.
+func (s *store) begin() (*txn, error) {
+	tx, err := s.db.Begin()
 	if err != nil {
 		return nil, classify(err)
 	}
 	t := &txn{reader{s, tx}}
-	if err := t.run(ctx, pin); err != nil {
+	if err := t.run(pin); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
