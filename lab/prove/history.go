@@ -96,6 +96,9 @@ type work struct {
 	Loose kv.Durability `json:",omitempty"`
 	// Modest: what a writer commits behind an error is small, and shorter than what was refused.
 	Modest bool `json:",omitempty"`
+	// Bare: no synced commit that changes nothing follows a weaker one, so that the next one keeps
+	// it.
+	Bare bool `json:",omitempty"`
 }
 
 // class returns the class of commit n of a history that promises class.

@@ -307,10 +307,11 @@ func (r *recording) gathered(first int) (moments []int) {
 // mostGathered is how many of those are looked at before others.
 const mostGathered = 4
 
-// exploreGathered looks at them before what else is left of an explorer.
+// exploreGathered looks at them before what else is left of an explorer, for as long as it takes:
+// they are few, and of a large store each takes long.
 func (l *lane) exploreGathered(ctx context.Context, j *job, x *explorer, first int) error {
 	y := *x
 	y.left, y.states = x.rec.gathered(first), j.fewStates
-	_, err := l.explore(ctx, j.task, &y, time.Now().Add(turnTime))
+	_, err := l.explore(ctx, j.task, &y, time.Now().Add(certainTime))
 	return err
 }

@@ -65,7 +65,7 @@ var faulty = []scene{
 	{writers: 2, apart: true, small: true, fails: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 3}, {hold, 5}, {reopen, 4}}},
 	{writers: 2, apart: true, slow: true, weak: true, work: work{Batch: 40}, legs: []leg{{"", 5}, {hold, 4}}},
-	{writers: 1, weak: true, loose: true, work: work{Batch: 6000}, legs: []leg{{"", 6}, {reopen, 3}}},
+	{writers: 1, weak: true, loose: true, work: work{Batch: 6000, Bare: true}, legs: []leg{{"", 6}, {reopen, 3}}},
 	{writers: 1, slow: true, weak: true, work: work{Sizes: 1}, legs: []leg{{"", 1}, {compact, 2}, {await, 5}}},
 }
 

@@ -198,7 +198,7 @@ func (s *state) writer(ctx context.Context, w int, spec writeSpec, in leg, toget
 // covered reports whether a synced commit that changes nothing follows the weaker commit n. Of
 // loose ones it follows the last: amid them nothing holds.
 func (p past) covered(n uint64) bool {
-	return mix(p.Seed, "nothing", n)%3 == 0 && p.Work.class(n+1, kv.Synced) == kv.Synced
+	return !p.Work.Bare && mix(p.Seed, "nothing", n)%3 == 0 && p.Work.class(n+1, kv.Synced) == kv.Synced
 }
 
 // cover makes a commit of a class that changes nothing behind the weaker commit n, which it makes
