@@ -99,6 +99,9 @@ type work struct {
 	// Bare: no synced commit that changes nothing follows a weaker one, so that the next one keeps
 	// it.
 	Bare bool `json:",omitempty"`
+	// Further is the salt of commits that are small, made in a store that was found whole: of those
+	// a large one takes most of the time that a state takes. 0 is none.
+	Further uint64 `json:",omitempty"`
 }
 
 // class returns the class of commit n of a history that promises class.
@@ -133,8 +136,11 @@ func (k work) pairs(n uint64) int {
 	return k.Batch
 }
 
-// modest reports whether a commit is small whatever its number says: it was made behind an error.
-func (s *script) modest(by stamp) bool { return s.Modest && by.salt != s.salt }
+// modest reports whether a commit is small whatever its number says: it was made behind an error, or
+// in a store that was found whole.
+func (s *script) modest(by stamp) bool {
+	return s.Modest && by.salt != s.salt || s.Further != 0 && by.salt == s.Further
+}
 
 // sizes returns the sizes of what a commit writes.
 func (s *script) sizes(by stamp) int {

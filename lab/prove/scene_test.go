@@ -25,14 +25,15 @@ func TestEveryEngineHasSmallOptions(t *testing.T) {
 	}
 }
 
-// A cache that is cleared at each closing makes an engine slow to verify, and tells nothing of what
-// a crash leaves.
-func TestVerifiersHaveASmallCacheWhereItIsCleared(t *testing.T) {
+// Memory that is cleared at each opening makes an engine slow to verify, and tells nothing of what a
+// crash leaves.
+func TestVerifiersTakeLittleMemoryWhereItIsCleared(t *testing.T) {
 	for _, c := range []struct{ engine, given, want string }{
-		{"badger", "", "BlockCacheSize=1048576"},
-		{"badger", "SyncWrites=true", "BlockCacheSize=1048576&SyncWrites=true"},
-		{"badger", "BlockCacheSize=0", "BlockCacheSize=0"},
+		{"badger", "", "BlockCacheSize=1048576&MemTableSize=33554432"},
+		{"badger", "SyncWrites=true", "BlockCacheSize=1048576&MemTableSize=33554432&SyncWrites=true"},
+		{"badger", "BlockCacheSize=0&MemTableSize=65536", "BlockCacheSize=0&MemTableSize=65536"},
 		{"bbolt", "PageSize=1024", "PageSize=1024"},
+		{"pebble", "", ""},
 	} {
 		if got := verifiers(c.engine, c.given); got != c.want {
 			t.Errorf("%s with %q: got %q, want %q", c.engine, c.given, got, c.want)

@@ -38,6 +38,7 @@ func verifyStore(ctx context.Context, spec verifySpec) outcome {
 		return o
 	}
 	then := past{Seed: spec.Past.Seed, Work: spec.Past.Work}
+	then.Work.Further = spec.Salt
 	for w, c := range o.chains {
 		then.Chains = append(then.Chains, c.next(o.N[w], spec.Salt))
 	}
