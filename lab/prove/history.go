@@ -136,8 +136,8 @@ func (k work) pairs(n uint64) int {
 	return k.Batch
 }
 
-// modest reports whether a commit is small whatever its number says: it was made behind an error, or
-// in a store that was found whole.
+// modest reports whether a commit is small whatever its number says: it was made behind an error,
+// or in a store that was found whole.
 func (s *script) modest(by stamp) bool {
 	return s.Modest && by.salt != s.salt || s.Further != 0 && by.salt == s.Further
 }

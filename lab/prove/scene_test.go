@@ -25,8 +25,8 @@ func TestEveryEngineHasSmallOptions(t *testing.T) {
 	}
 }
 
-// Memory that is cleared at each opening makes an engine slow to verify, and tells nothing of what a
-// crash leaves.
+// Memory that is cleared at each opening makes an engine slow to verify, and tells nothing of what
+// a crash leaves.
 func TestVerifiersTakeLittleMemoryWhereItIsCleared(t *testing.T) {
 	for _, c := range []struct{ engine, given, want string }{
 		{"badger", "", "BlockCacheSize=1048576&MemTableSize=33554432"},
