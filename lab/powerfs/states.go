@@ -356,11 +356,11 @@ func tears(changed uint32, rng *rand.Rand) [2]uint32 {
 		low := left & -left
 		first, left = first|low, left&^low
 	}
-	any := changed
-	for any == changed || any == 0 {
-		any = changed & rng.Uint32()
+	mixed := changed
+	for mixed == changed || mixed == 0 {
+		mixed = changed & rng.Uint32()
 	}
-	return [2]uint32{first, any}
+	return [2]uint32{first, mixed}
 }
 
 // Some is States without single pages, sectors and random states: those that a fault before most

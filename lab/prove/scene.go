@@ -148,15 +148,13 @@ func verifiers(engine, options string) string {
 	if !ok || err != nil {
 		return options
 	}
-	changed := false
 	for name, value := range thrifty {
-		if knows(d.Info(), "BlockCacheSize") && knows(d.Info(), name) && !given.Has(name) {
+		switch {
+		case !knows(d.Info(), name): // another engine
+			return options
+		case !given.Has(name):
 			given.Set(name, value)
-			changed = true
 		}
-	}
-	if !changed {
-		return options
 	}
 	return given.Encode()
 }
