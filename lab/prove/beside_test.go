@@ -67,8 +67,9 @@ func TestMomentsBeforeTheLargestSyncs(t *testing.T) {
 	}
 }
 
-// What is made behind an error is small, whatever its number says; what was before is as it was.
-func TestModestCommitsFollowAnError(t *testing.T) {
+// What is made behind an error, or in a store that was found whole, is small, whatever its number
+// says; what was before is as it was.
+func TestModestCommitsFollow(t *testing.T) {
 	t.Parallel()
 	size := func(s *script, salt uint64) (n int) {
 		for _, o := range s.ops(s.play(salt)) {
@@ -77,23 +78,29 @@ func TestModestCommitsFollowAnError(t *testing.T) {
 		return n
 	}
 	p := newPast(1, 1)
-	p.Work = work{Sizes: 1, Batch: 40, Modest: true}
 	first := p.Chains[0][0].Salt
-	s := p.script(0)
-	s.playTo(2, p.Chains[0])
-	refused := size(s, first)
-	again := p.script(0)
-	again.playTo(2, p.Chains[0])
-	behind := 0
-	for range 4 {
-		behind += size(again, first+1)
-	}
-	if behind >= refused/2 {
-		t.Errorf("4 commits behind one of %d bytes that was refused take %d", refused, behind)
-	}
-	found := again.content()
-	p.Chains[0] = p.Chains[0].from(2, first+1)
-	if o := p.compare(found); o.Broken != "" || o.Torn != "" || o.N[0] != 6 {
-		t.Errorf("%+v", o)
+	for what, work := range map[string]work{
+		"an error":      {Sizes: 1, Batch: 40, Modest: true},
+		"what is whole": {Sizes: 1, Batch: 40, Further: first + 1},
+	} {
+		p.Work, p.Chains[0] = work, p.Chains[0][:1]
+		p.Chains[0][0].UpTo = 0
+		s := p.script(0)
+		s.playTo(2, p.Chains[0])
+		large := size(s, first)
+		again := p.script(0)
+		again.playTo(2, p.Chains[0])
+		behind := 0
+		for range 4 {
+			behind += size(again, first+1)
+		}
+		if behind >= large/2 {
+			t.Errorf("%s: where one commit has %d bytes, 4 behind it take %d", what, large, behind)
+		}
+		found := again.content()
+		p.Chains[0] = p.Chains[0].from(2, first+1)
+		if o := p.compare(found); o.Broken != "" || o.Torn != "" || o.N[0] != 6 {
+			t.Errorf("%s: %+v", what, o)
+		}
 	}
 }

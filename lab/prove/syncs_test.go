@@ -97,3 +97,23 @@ func TestMomentsBehindChangesOfNames(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// A short write that crosses the end of a sector may be torn: the first of each file comes before
+// the second of any. One that fills pages, or lies within a sector, does not count.
+func TestMomentsBehindRecordsThatMayBeTorn(t *testing.T) {
+	var r recording
+	for _, s := range []powerfs.Step{
+		{Path: "log1", Off: 500, Bytes: 100}, {Path: "log1", Off: 600, Bytes: 100},
+		{Path: "log1", Off: 1000, Bytes: 100}, {Path: "table1", Bytes: 8192},
+		{Path: "manifest1", Off: 100, Bytes: 412}, {Path: "manifest1", Off: 511, Bytes: 2},
+		{Path: "log2", Off: 1000, Bytes: 100}, {Kind: powerfs.OnSync, Path: "log2", Off: 500, Bytes: 100},
+	} {
+		if s.Kind == 0 {
+			s.Kind = powerfs.OnWrite
+		}
+		r.steps = append(r.steps, s)
+	}
+	if got, want := r.crossing(), []int{6, 1, 3, 7}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -338,6 +338,9 @@ func TestNothingIsCoveredAmidLooseCommits(t *testing.T) {
 		if p.covered(looseCommits) {
 			covered++
 		}
+		if p.Work.Bare = true; p.covered(looseCommits) {
+			t.Errorf("seed %d: covered where nothing is", seed)
+		}
 	}
 	if covered == 0 || covered == 64 {
 		t.Errorf("the last of them is covered in %d of 64", covered)
