@@ -58,16 +58,18 @@ func (r *runner) goOn() error {
 		return nil
 	}
 	var others []string
-	var first error
+	var why []error
 	for _, e := range r.Entries {
 		if err := r.another(e); err != nil {
-			others, first = append(others, e.Name), cmp.Or(first, err)
-			r.Anew(e.Name, err)
+			others, why = append(others, e.Name), append(why, err)
 		}
 	}
 	if len(others) == len(r.Entries) {
-		return &kv.Error{Op: "go on with a proof", Kind: kv.Unsupported, Err: first,
+		return &kv.Error{Op: "go on with a proof", Kind: kv.Unsupported, Err: why[0],
 			Hint: "what was found of the other one says nothing of this one: begin a new proof, without --resume"}
+	}
+	for i, name := range others {
+		r.Anew(name, why[i])
 	}
 	r.Earlier = r.Earlier.Without(others)
 	for _, t := range r.tasks {

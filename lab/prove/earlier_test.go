@@ -37,6 +37,7 @@ func TestAProofGoesOn(t *testing.T) {
 		t.Errorf("from %v for %v, after %v for %v", both.Started, both.Took, first.Started, first.Took)
 	}
 	first.Drivers = map[string]string{"bbolt": "another"}
+	o.Anew = func(engine string, _ error) { t.Errorf("%s is said to begin anew, and nothing does", engine) }
 	if _, err := Run(t.Context(), o); !errors.Is(err, kv.Unsupported) {
 		t.Errorf("a proof of another driver goes on: %v", err)
 	}
