@@ -55,6 +55,7 @@ var cases = []struct {
 	{"a failed sync of a checkpoint is not passed over", aFailedSyncOfACheckpointIsNotPassedOver},
 	{"a failed sync of compact loses nothing", aFailedSyncOfCompactLosesNothing},
 	{"a failed sync loses nothing that others commit", aFailedSyncLosesNothingThatOthersCommit},
+	{"a failed sync of the first commit loses nothing else", aFailedSyncOfTheFirstCommitLosesNothingElse},
 	{"who was to mend a log may go", whoWasToMendALogMayGo},
 	{"a log ends where the frames of its round do", aLogEndsWhereTheFramesOfItsRoundDo},
 	{"the name of a new log is synced with its first commit", theNameOfANewLogIsSyncedWithItsFirstCommit},

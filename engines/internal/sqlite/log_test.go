@@ -64,6 +64,23 @@ func aFailedSyncLosesNothingThatOthersCommit(t *testing.T, engine string) {
 	}
 }
 
+// What makes a store is synced by itself: lost with the first commit, it would be a hole before all
+// that others commit, where nothing else is in the log.
+func aFailedSyncOfTheFirstCommitLosesNothingElse(t *testing.T, engine string) {
+	disk := powertest.NewDisk(t, nil)
+	path := filepath.Join(disk.Dir(), "db")
+	db := open(t, engine, path, "")
+	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Again: 1, Err: syscall.EIO, Match: "*-wal"}) // what mends it, too
+	wantKind(t, "a synced commit", db.Put(t.Context(), kv.Synced, []byte("a"), []byte("1")), kv.InDoubt)
+	other := open(t, engine, path, "")
+	if err := other.Put(t.Context(), kv.Synced, []byte("b"), []byte("2")); err != nil {
+		t.Fatal(err)
+	}
+	if got := all(t, afterCut(t, disk, engine), kv.Range{}); !strings.HasSuffix(got, "b=2") {
+		t.Errorf("what another handle committed is lost: got %q", got)
+	}
+}
+
 // Of two processes that open a log which nobody closed, and of which a sync had failed, one is
 // alone and is to mend it. It may meet a lock of the other one and go; that one is alone then.
 func whoWasToMendALogMayGo(t *testing.T, engine string) {
