@@ -13,7 +13,7 @@ import (
 	"github.com/assaydb/assay/lab/powertest"
 )
 
-var goSQLite3SyncsNoFolder = fault{module: "github.com/ncruces/go-sqlite3", defence: "engines/internal/sqlite/ours_cover.go",
+var goSQLite3SyncsNoFolder = fault{module: "github.com/ncruces/go-sqlite3", defence: "engines/internal/sqlite/driver.go",
 	sentence: "a sync of a new journal or log is to sync its folder, too: the folder is opened, and the file is synced " +
 		"once more"}
 
