@@ -48,15 +48,21 @@ func (e *event) touches(index int64) bool {
 
 // sectors returns which sectors of the page at index the event changes, one bit each.
 func (e *event) sectors(index int64) uint32 {
-	from := index * pageSize
-	lo, hi := max(e.off-from, 0), min(e.off+e.n-from, pageSize)
-	if e.kind == resized {
-		lo, hi = max(e.n-from, 0), pageSize
-	}
+	lo, hi := e.span(index)
 	if lo >= hi {
 		return 0
 	}
 	return 1<<((hi-1)/sectorSize+1) - 1<<(lo/sectorSize)
+}
+
+// span returns from where to where the event changes the page at index; nothing if that is not
+// before.
+func (e *event) span(index int64) (lo, hi int64) {
+	from := index * pageSize
+	if e.kind == resized {
+		return max(e.n-from, 0), pageSize
+	}
+	return max(e.off-from, 0), min(e.off+e.n-from, pageSize)
 }
 
 // applyPage does to the page at index what the event did. Only the first limit bytes of a write are
@@ -73,13 +79,9 @@ func (e *event) applyPage(b *[pageSize]byte, index, limit int64) {
 		} else if skip := from - e.off; skip < int64(len(data)) {
 			copy(b[:], data[skip:])
 		}
-	case zeroed:
-		if lo, hi := max(e.off-from, 0), min(e.off+e.n-from, pageSize); lo < hi {
+	case zeroed, resized:
+		if lo, hi := e.span(index); lo < hi {
 			clear(b[lo:hi])
-		}
-	case resized:
-		if lo := max(e.n-from, 0); lo < pageSize {
-			clear(b[lo:])
 		}
 	}
 }

@@ -147,25 +147,28 @@ func (r *recording) syncs() []int {
 
 // renamed returns the moments right behind a change or an end of a name, one of each kind in turn:
 // what has lost its name then is not needed any more, in whatever state the rest is.
-func (r *recording) renamed() (moments []int) {
-	kinds := make([]string, len(r.steps)+1)
-	for i, s := range r.steps {
-		if s.Kind&(powerfs.OnRename|powerfs.OnRemove|powerfs.OnTruncate) != 0 {
-			moments, kinds[i+1] = append(moments, i+1), kindOf(s)
-		}
-	}
-	return rareFirst(moments, kinds, kinds)
+func (r *recording) renamed() []int {
+	return r.rightBehind(func(s powerfs.Step) bool {
+		return s.Kind&(powerfs.OnRename|powerfs.OnRemove|powerfs.OnTruncate) != 0
+	})
 }
 
 // crossing returns the moments behind writes of less than a page that cross the end of a sector,
 // one of each file in turn: of a record that is short the end of one is seldom within it, as of
 // those of a manifest.
-func (r *recording) crossing() (moments []int) {
+func (r *recording) crossing() []int {
 	const page, sector = 4096, 512
+	return r.rightBehind(func(s powerfs.Step) bool {
+		n := int64(s.Bytes)
+		return s.Kind == powerfs.OnWrite && 0 < n && n < page && s.Off/sector != (s.Off+n-1)/sector
+	})
+}
+
+// rightBehind returns the moments right behind some steps, one of each kind in turn.
+func (r *recording) rightBehind(some func(powerfs.Step) bool) (moments []int) {
 	kinds := make([]string, len(r.steps)+1)
 	for i, s := range r.steps {
-		n := int64(s.Bytes)
-		if s.Kind == powerfs.OnWrite && 0 < n && n < page && s.Off/sector != (s.Off+n-1)/sector {
+		if some(s) {
 			moments, kinds[i+1] = append(moments, i+1), kindOf(s)
 		}
 	}
