@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Has every call that may wait end with its context, on each engine, and prints how late it did:
-# docs/contexts.sh >docs/figures/contexts.txt && go test ./internal/lint -run Figures -update. Some minutes. PostgreSQL must be installed.
+# docs/contexts.sh >docs/figures/contexts.txt && go test ./internal/lint -run TableOfCalls -update. Two minutes; PostgreSQL must
+# be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
