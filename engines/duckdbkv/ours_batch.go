@@ -11,7 +11,7 @@ import (
 // Apply commits ops as one transaction. Of the operations on one key the last counts: DuckDB
 // refuses a statement that writes a row twice.
 func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability) error {
-	t, err := s.begin()
+	t, err := s.begin(ctx)
 	if err != nil {
 		return driver.NotDone(err)
 	}
@@ -21,10 +21,10 @@ func (s *store) Apply(ctx context.Context, ops []driver.Op, _ driver.Durability)
 	}
 	puts := make([]driver.Op, 0, len(last))
 	for i := range ops {
-		switch err = ctx.Err(); {
-		case err != nil || last[string(ops[i].Key)] != i:
+		switch {
+		case last[string(ops[i].Key)] != i:
 		case ops[i].Delete:
-			err = t.run(deleteOne, ops[i].Key)
+			err = t.run(ctx, deleteOne, ops[i].Key)
 		default:
 			puts = append(puts, ops[i])
 		}
@@ -54,9 +54,6 @@ func insert(n int) string {
 // put writes pairs whose keys differ.
 func (t *txn) put(ctx context.Context, pairs []driver.Op) error {
 	for len(pairs) > 0 {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		n := rowsAtOnce
 		if len(pairs) < n || bytesOf(pairs[:n]) > bytesAtOnce {
 			n = 1
@@ -65,7 +62,7 @@ func (t *txn) put(ctx context.Context, pairs []driver.Op) error {
 		for i := range pairs[:n] {
 			args = append(args, pairs[i].Key, append([]byte{}, pairs[i].Value...)) // nil is NULL
 		}
-		if err := t.run(insert(n), args...); err != nil {
+		if err := t.run(ctx, insert(n), args...); err != nil {
 			return err
 		}
 		pairs = pairs[n:]

@@ -1,6 +1,7 @@
 package duckdbkv
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 
@@ -33,9 +34,12 @@ func (r *reader) statement(text string) (*sql.Stmt, error) {
 	return r.tx.Stmt(prepared.(*sql.Stmt)), nil
 }
 
-// run runs a statement and drops its rows. It has no context: a statement that one interrupts
-// returns half a second later (duckdb-go), which is longer than it takes.
-func (r *reader) run(text string, args ...any) error {
+// run runs a statement and drops its rows, unless ctx has ended. It does not end amid that with
+// ctx: what duckdb-go interrupts returns half a second later, which is longer than it takes.
+func (r *reader) run(ctx context.Context, text string, args ...any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s, err := r.statement(text)
 	if err == nil {
 		_, err = s.Exec(args...)

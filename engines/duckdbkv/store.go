@@ -23,19 +23,21 @@ var _ driver.Compacter = (*store)(nil)
 func (s *store) Caps() driver.Caps { return caps }
 
 // Snapshot returns a view of the last committed state.
-func (s *store) Snapshot(context.Context) (driver.Reader, error) { return s.begin() }
+func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) { return s.begin(ctx) }
 
 // Begin starts a transaction.
-func (s *store) Begin(context.Context, driver.Durability) (driver.Txn, error) { return s.begin() }
+func (s *store) Begin(ctx context.Context, _ driver.Durability) (driver.Txn, error) {
+	return s.begin(ctx)
+}
 
-// begin begins a transaction that sees the last committed state.
-func (s *store) begin() (*txn, error) {
+// begin begins a transaction that sees the last committed state, whatever becomes of ctx later.
+func (s *store) begin(ctx context.Context) (*txn, error) {
 	tx, err := s.db.Begin()
 	if err != nil {
 		return nil, classify(err)
 	}
 	t := &txn{reader{s, tx}}
-	if err := t.run(pin); err != nil {
+	if err := t.run(ctx, pin); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil

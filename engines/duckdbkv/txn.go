@@ -17,12 +17,12 @@ func (t *txn) Put(key, value []byte) error {
 }
 
 // Delete removes key.
-func (t *txn) Delete(key []byte) error { return t.run(deleteOne, key) }
+func (t *txn) Delete(key []byte) error { return t.run(context.Background(), deleteOne, key) }
 
 // DeleteRange removes all pairs in [start, end).
 func (t *txn) DeleteRange(start, end []byte) error {
 	text, args := where(driver.Range{Start: start, End: end})
-	return t.run("DELETE FROM kv"+text, args...)
+	return t.run(context.Background(), "DELETE FROM kv"+text, args...)
 }
 
 // Commit makes the transaction visible and syncs the log. What fails there is in doubt: DuckDB does
