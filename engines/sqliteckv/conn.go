@@ -47,13 +47,6 @@ func connect(path string, flags int32, onSync driver.OnSync) (sqlite.Conn, error
 		c.Close()
 		return nil, err
 	}
-	// mattn/go-sqlite3 is built so that commits to a log are not synced unless asked for. SQLite's
-	// own default is that they are, as the one is that makes a store. What fails here fails again
-	// later.
-	if s, rc := c.Prepare("PRAGMA synchronous = FULL", 0); rc == sqlite.OK {
-		s.Step(0)
-		s.Finalize()
-	}
 	return c, nil
 }
 

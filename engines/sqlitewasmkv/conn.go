@@ -40,10 +40,6 @@ func connect(path string, flags int32, onSync driver.OnSync) (sqlite.Conn, error
 		vfs.Unregister(t.name)
 		return nil, failure(code(err), err)
 	}
-	// go-sqlite3 is built so that commits to a log are not synced unless asked for. SQLite's own
-	// default is that they are, as the one is that makes a store. What fails here fails again
-	// later.
-	_ = db.Exec("PRAGMA synchronous = FULL")
 	return &conn{db: db, told: t}, nil
 }
 

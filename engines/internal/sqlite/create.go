@@ -99,6 +99,10 @@ func (s *Store) create(c *conn, journal string) error {
 	if err := s.setJournal(c, journal); err != nil {
 		return err
 	}
+	// Two of three builds of SQLite sync no commit to a log by default. Later ones rest on this.
+	if err := c.setLevel(s.levelFor(driver.Synced)); err != nil {
+		return err
+	}
 	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
