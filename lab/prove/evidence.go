@@ -183,6 +183,8 @@ func (s story) lacks(o outcome) string {
 	c := &cell{atomic: s.Atomic}
 	c.judge(tr, o)
 	switch {
+	case o.Late:
+		return "no answer in time"
 	case c.whole.failed > 0:
 		return c.What
 	case c.keeps.failed > 0:

@@ -199,8 +199,11 @@ func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *power
 		c.found(t, x, i, s, img, tr, v, known)
 		if !known {
 			t.saw(c, sum, v.outcome)
-			if !v.Late {
+			switch {
+			case !v.Late:
 				l.images++
+			case len(t.late) < mostLate:
+				t.late = append(t.late, lateState{x: x, i: i, state: s, img: img, trial: tr, in: c})
 			}
 		}
 		l.mu.Unlock()

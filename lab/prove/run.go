@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options) (_ *result.Proof, err error) {
 	failed := r.work(ctx)
 	stop()
 	r.proof.Interrupted = ctx.Err() != nil
-	failed = errors.Join(failed, r.keepEvidence())
+	failed = errors.Join(failed, r.askAgain(ctx), r.keepEvidence())
 	return r.soFar(false), failed
 }
 

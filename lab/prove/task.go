@@ -47,6 +47,7 @@ type task struct {
 	ordered bool              // ordered rules are tried
 	beside  []powerfs.Entries // others that are
 	hung    atomic.Bool       // a verifier has hung
+	late    []lateState       // the first ones
 	seen    stateSet          // the states that were opened and compared of what is not promised
 	why     string            // it was not tried, or not to the end
 	done    bool

@@ -59,6 +59,9 @@ func (c *cell) finding(t *task, claimed bool, y tally) result.Finding {
 		f.Verdict, f.Why = result.Unproved, t.why
 	case c.Late > 0:
 		f.Verdict, f.Why = result.Unproved, fmt.Sprintf("not verified in time: %d, beside %d in time", c.Late, c.Images)
+		if c.shown != nil && c.shown.dir != "" {
+			f.Why += "; one of them again: " + c.command(t, y)
+		}
 	case c.judged == 0:
 		f.Verdict, f.Why = result.Unproved, "no time was left for it"
 	default:
