@@ -100,10 +100,7 @@ func (s *Store) create(c *conn, journal string) error {
 		return err
 	}
 	// Two of three builds of SQLite sync no commit to a log by default. Later ones rest on this.
-	if err := c.setLevel(s.levelFor(driver.Synced)); err != nil {
-		return err
-	}
-	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := errors.Join(c.setLevel(s.levelFor(driver.Synced)), c.exec("BEGIN IMMEDIATE")); err != nil {
 		return err
 	}
 	// Another process may have done it since the database was found empty.

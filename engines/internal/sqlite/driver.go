@@ -147,7 +147,7 @@ func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error)
 	} else if err != nil {
 		return nil, errors.Join(err, s.looked())
 	}
-	if err = s.protect(); created && err == nil {
+	if err = s.protect(s.marked()); created && err == nil {
 		err = s.onSync.Dir(filepath.Dir(s.path))
 	}
 	if err != nil {

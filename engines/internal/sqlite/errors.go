@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"syscall"
@@ -12,10 +13,8 @@ import (
 // error, nil or number 0 if there was none.
 func NewError(rc int32, text string, system error) error {
 	primary := rc & 0xff
-	e := &driver.Error{Kind: kindsOf[primary], Err: fmt.Errorf("%s (%d)", text, rc)}
+	e := &driver.Error{Kind: cmp.Or(kindsOf[rc], kindsOf[primary]), Err: fmt.Errorf("%s (%d)", text, rc)}
 	switch {
-	case rc == IOErrCorruptFS:
-		e.Kind = driver.Corrupt
 	case primary == NotADB:
 		e.Err = fmt.Errorf("%w: %w", errNotADB, e.Err)
 	case system != nil && system != syscall.Errno(0) && (primary == IOErr || primary == CantOpen):
@@ -28,19 +27,21 @@ func NewError(rc int32, text string, system error) error {
 	return e
 }
 
-// kindsOf are the kinds of primary codes; of the others it is Other.
+// kindsOf are the kinds of codes, and of primary ones for the others of theirs; else it is Other.
 var kindsOf = map[int32]driver.Kind{
-	Busy:        driver.Busy,
-	Locked:      driver.Busy,
-	Corrupt:     driver.Corrupt,
-	NotADB:      driver.Corrupt,
-	Full:        driver.Full,
-	ReadOnly:    driver.NotWritable,
-	Perm:        driver.Permission,
-	Auth:        driver.Permission,
-	TooBig:      driver.TooLarge,
-	Constraint:  driver.Invalid, // of another program's table
-	Interrupted: driver.Canceled,
+	IOErrCorruptFS:  driver.Corrupt,
+	ReadOnly | 3<<8: driver.Busy, // SQLITE_READONLY_ROLLBACK, which is also that a commit has just begun
+	Busy:            driver.Busy,
+	Locked:          driver.Busy,
+	Corrupt:         driver.Corrupt,
+	NotADB:          driver.Corrupt,
+	Full:            driver.Full,
+	ReadOnly:        driver.NotWritable,
+	Perm:            driver.Permission,
+	Auth:            driver.Permission,
+	TooBig:          driver.TooLarge,
+	Constraint:      driver.Invalid, // of another program's table
+	Interrupted:     driver.Canceled,
 }
 
 var hints = map[driver.Kind]string{

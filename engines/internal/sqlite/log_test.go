@@ -81,6 +81,31 @@ func aFailedSyncOfTheFirstCommitLosesNothingElse(t *testing.T, engine string) {
 	}
 }
 
+// A handle that was open when a sync failed is told of it by its own next one. One that is opened
+// later is told by who could not mend the log, and has gone.
+func aFailedSyncBesideOthersLosesNothingOfWhoComesLater(t *testing.T, engine string) {
+	disk := powertest.NewDisk(t, nil)
+	path := filepath.Join(disk.Dir(), "db")
+	db, other := open(t, engine, path, ""), open(t, engine, path, "")
+	put(t, other, "a", "1")
+	if err := db.Put(t.Context(), kv.Flushed, []byte("b"), []byte("2")); err != nil {
+		t.Fatal(err)
+	}
+	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Again: 1, Err: syscall.EIO, Match: "*-wal"}) // what mends it, too
+	wantKind(t, "a synced commit", db.Put(t.Context(), kv.Synced, []byte("c"), []byte("3")), kv.InDoubt)
+	closeDB(t, db)
+	late := open(t, engine, path, "")
+	if err := late.Put(t.Context(), kv.Synced, []byte("d"), []byte("4")); err != nil {
+		t.Fatal(err)
+	}
+	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=2 d=4" && got != "a=1 b=2 c=3 d=4" {
+		t.Errorf("what a later handle committed is lost: got %q", got)
+	}
+	if info, err := os.Stat(path + "-shm"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the log is mended, and still said not to be: %v, %v", info, err)
+	}
+}
+
 // Of two processes that open a log which nobody closed, and of which a sync had failed, one is
 // alone and is to mend it. It may meet a lock of the other one and go; that one is alone then.
 func whoWasToMendALogMayGo(t *testing.T, engine string) {

@@ -41,17 +41,31 @@ func (s *Store) createFile() (created bool, err error) {
 
 // protect gives the database's permissions to the file -shm, where there is one; it stays as long
 // as the store is open. Not every build of SQLite creates it with them. Another user's process may
-// have created it: then it is his.
-func (s *Store) protect() error {
+// have created it: then it is his. It also says whether the log may have a hole.
+func (s *Store) protect(hole bool) error {
 	info, err := os.Stat(s.path)
 	if err != nil {
 		return err
 	}
-	err = os.Chmod(s.path+"-shm", info.Mode().Perm())
+	mode := info.Mode().Perm()
+	if hole {
+		mode |= holed
+	}
+	err = os.Chmod(s.path+"-shm", mode)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return nil
 	}
 	return err
+}
+
+// holed is the permission to execute the file -shm, which means nothing to anybody else. It says
+// that the log may have a hole, and can be given where nothing can be written.
+const holed fs.FileMode = 0o100
+
+// marked reports whether somebody has said that the log may have a hole.
+func (s *Store) marked() bool {
+	info, err := os.Stat(s.path + "-shm")
+	return err == nil && info.Mode()&holed != 0
 }
 
 // unfinished returns the name of a companion file that holds commits, or "".

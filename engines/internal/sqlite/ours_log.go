@@ -75,9 +75,10 @@ func (c *conn) compact() error {
 const patience = time.Second
 
 // mend writes the log once more after a commit of c in doubt: a sync may have failed, of which
-// other handles and processes know nothing. What fails is tried again before this handle writes,
-// and when it is closed.
+// handles that are opened later know nothing. What fails is tried again before this handle writes,
+// when it is closed, and before the first write of those.
 func (s *Store) mend(c *conn) error {
+	_ = s.protect(true) // where that is not to be had, as on a file of another user, nobody is told
 	err := s.rewriteLog(c, patience)
 	s.log.hole = err != nil
 	return err
@@ -101,6 +102,7 @@ func (s *Store) rewriteLog(c *conn, wait time.Duration) error {
 	err := rewrite(s.path+"-wal", s.onSync)
 	if err == nil {
 		s.log.hole, s.log.doubt = false, false
+		_ = s.protect(false) // as above
 	}
 	return errors.Join(err, c.rollback())
 }
@@ -151,7 +153,7 @@ type logState struct {
 	lock     *flock.Flock
 	inherits bool // nobody closed it, and nobody else is there
 	doubt    bool // it may have a hole of which this handle was not told; known to the one writer
-	hole     bool // it may, by a failure of this handle
+	hole     bool // it may, by a failure of this handle, or as another one has told
 }
 
 // alone reports whether no other handle has the store open for writing, and keeps all out until
@@ -198,7 +200,7 @@ func (s *Store) suspect() (err error) {
 		return nil
 	}
 	if err == nil {
-		s.log.doubt = true
+		s.log.doubt, s.log.hole = true, s.marked()
 		s.log.inherits, err = s.log.alone(s.path)
 	}
 	return err

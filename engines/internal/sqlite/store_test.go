@@ -583,6 +583,47 @@ func work(t *testing.T, part string) {
 	}
 }
 
+// SQLite: a journal beside which nobody holds a lock is one of a process that died, or of one that
+// took its lock behind the look. Who may not write cannot try which.
+func whoReadsAloneWaitsForAJournalToGo(t *testing.T, engine string) {
+	dir := t.TempDir()
+	path, left := filepath.Join(dir, "db"), filepath.Join(dir, "left")
+	db := open(t, engine, path, "?journal_mode=DELETE")
+	put(t, db, "a", "0")
+	tx, err := db.Begin(t.Context(), kv.Synced)
+	if err == nil {
+		err = tx.Put([]byte("a"), []byte("1"))
+	}
+	for _, ending := range []string{"", "-journal"} {
+		data, failed := os.ReadFile(path + ending)
+		if err = errors.Join(err, failed); err == nil {
+			if ending != "" {
+				data[0] = 0xd9 // the first magic byte, which is there as soon as the journal is synced
+			}
+			err = os.WriteFile(left+ending, data, 0o600)
+		}
+	}
+	if err := errors.Join(err, tx.Rollback()); err != nil {
+		t.Fatal(err)
+	}
+	url := engine + ":" + left + "?mode=ro&wait="
+	_, err = kv.Open(t.Context(), url+"10ms")
+	wantKind(t, "opening while it is there", err, kv.Busy)
+	if hint := kv.HintOf(err); !strings.Contains(hint, "without mode=ro") {
+		t.Errorf("hint: %q", hint)
+	}
+	gone := make(chan error, 1)
+	time.AfterFunc(20*time.Millisecond, func() { gone <- os.Remove(left + "-journal") })
+	reads, err := kv.Open(t.Context(), url+"1m")
+	if err := errors.Join(err, <-gone); err != nil {
+		t.Fatal(err)
+	}
+	defer closeDB(t, reads)
+	if got := get(t, reads, "a"); got != "0" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // aWriteComesThroughBesideReadersThatNeverPause holds a snapshot at any time: it lets go of one
 // when it has the next, or is refused it because a commit keeps new ones out.
 func aWriteComesThroughBesideReadersThatNeverPause(t *testing.T, engine string) {
