@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"testing"
 	"time"
 
 	"github.com/assaydb/assay/kv"
@@ -12,11 +11,7 @@ import (
 )
 
 func testBound(s *suite) {
-	const bound = 8 << 10
-	puts := 150
-	if testing.Short() {
-		puts = 60
-	}
+	const bound, puts = 8 << 10, 60
 	bounded := func(o *state.Options) {
 		o.Buckets = []state.Bucket{{Name: "bounded", Kind: state.Cache, Max: bound}, {Name: "free", Kind: state.Cache}}
 	}
