@@ -44,6 +44,7 @@ func (r *runner) askAgain(ctx context.Context) error {
 			t.saw(s.in, s.img.Sum(), o)
 			r.images++
 			r.mu.Unlock()
+			r.report(t)
 		}
 	}
 	return nil
