@@ -16,8 +16,8 @@ const (
 
 // choose returns the job that is to have the next slice of a lane, so long after the beginning;
 // nil if none is free that has more to do. Each job has one before any has a second. Then the
-// promise comes first that lags, or else of which least was found by its worth, and of its tasks
-// the one that is furthest behind its share of the time. A promise leaves a lane to each other one:
+// promise comes first that lags, or else of which least was found by its worth, as long as not ample
+// was found of it, and of its tasks the one that is furthest behind its share of the time. A promise leaves a lane to each other one:
 // one that lags and had all of them would spend them on tasks that have no such share.
 func choose(jobs []*job, lanes int, elapsed time.Duration) (best *job) {
 	at := map[*pair]int{} // work, lanes
@@ -54,6 +54,9 @@ func (j *job) before(o *job, elapsed time.Duration) bool {
 	if mine, other := j.pair.lag(elapsed), o.pair.lag(elapsed); j.pair != o.pair && mine != other {
 		return mine > other
 	}
+	if mine, other := j.pair.ample(), o.pair.ample(); mine != other {
+		return other
+	}
 	if mine, other := j.pair.share(), o.pair.share(); j.pair != o.pair && mine != other {
 		return mine < other
 	}
@@ -74,6 +77,12 @@ func (p *pair) lag(elapsed time.Duration) float64 {
 	due := result.EnoughStates * min(elapsed.Seconds()/DefaultBudget.Seconds(), 1)
 	return max(due-max(float64(p.states), statesPerSecondOfLag*p.spent.Seconds()), 0)
 }
+
+// ample reports whether so many states were found of a pair that others come before it.
+func (p *pair) ample() bool { return p.states >= ampleStates }
+
+// ampleStates is how many the proof that ships has of each promise.
+const ampleStates = 10 * result.EnoughStates
 
 // share is what has been found of a pair, by what it is worth: of a promise that is to hold when
 // power fails three times as much, of one that leaves the store intact half as much again.

@@ -40,6 +40,23 @@ func TestWhatLagsComesFirst(t *testing.T) {
 	}
 }
 
+// Of a promise of which ample was found nothing more is looked for before that holds of all.
+func TestWhatHasAmpleStatesComesLast(t *testing.T) {
+	t.Parallel()
+	of := func(class kv.Durability, states int) *job {
+		p := &pair{states: states, spent: time.Hour}
+		p.caps.Class = class
+		return &job{task: &task{pair: p, weight: 1}, spent: time.Hour}
+	}
+	few := of(kv.Buffered, ampleStates-1)
+	if ample := of(kv.Synced, ampleStates); ample.before(few, time.Hour) || !few.before(ample, time.Hour) {
+		t.Error("a promise that is worth more, of which ample was found, comes before one of which there is less")
+	}
+	if more := of(kv.Synced, ampleStates); !more.before(of(kv.Buffered, ampleStates), time.Hour) {
+		t.Error("where there is ample of both, the one that is worth more comes last")
+	}
+}
+
 // Where time is too short for enough states of each promise, none counts as lagging.
 func TestShortRunsGoByWorth(t *testing.T) {
 	for budget, want := range map[time.Duration]time.Duration{90 * time.Second: 0, DefaultBudget: time.Minute} {
