@@ -18,8 +18,8 @@ var withoutReplay = map[string]string{
 
 // TestARecordedProgramIsTheSameOnEveryEngine does the recording of examples/shortener on every
 // engine in the command, one transaction after the other and those together that ran together, and
-// so with every setting that the catalog has. Every read must have the recorded result, and the store
-// the recorded contents in the end.
+// so with every setting that the catalog has. Every read must have the recorded result, and the
+// store the recorded contents in the end.
 func TestARecordedProgramIsTheSameOnEveryEngine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every engine twice; not in a short run")

@@ -16,9 +16,10 @@ const (
 
 // choose returns the job that is to have the next slice of a lane, so long after the beginning;
 // nil if none is free that has more to do. Each job has one before any has a second. Then the
-// promise comes first that lags, or else of which least was found by its worth, as long as not ample
-// was found of it, and of its tasks the one that is furthest behind its share of the time. A promise leaves a lane to each other one:
-// one that lags and had all of them would spend them on tasks that have no such share.
+// promise comes first that lags, or else of which least was found by its worth, as long as not
+// ample was found of it, and of its tasks the one that is furthest behind its share of the time. A
+// promise leaves a lane to each other one: one that lags and had all of them would spend them on
+// tasks that have no such share.
 func choose(jobs []*job, lanes int, elapsed time.Duration) (best *job) {
 	at := map[*pair]int{} // work, lanes
 	for _, j := range jobs {
