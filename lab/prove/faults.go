@@ -216,7 +216,7 @@ func (j *job) variants(scene int, f powerfs.Fault, space int64, of powerfs.Step,
 	if full && f.Op == powerfs.OnSync {
 		return all
 	}
-	if f.Op == powerfs.OnSync && !j.excused(faulty[scene]) {
+	if f.Op == powerfs.OnSync {
 		next, more := f, f
 		next.Again, more.Again, more.Any = 1, 2, true
 		all = append(all, target{scene: scene, Fault: next}, target{scene: scene, Fault: more})

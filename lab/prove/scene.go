@@ -81,11 +81,12 @@ func (p *pair) nth(k int) scene {
 	return order[k%len(order)]
 }
 
-// excused reports whether what follows a failed sync that nobody mends is no promise of the engine,
-// which says so itself (engines/internal/sqlite): two processes share a log in which weaker commits
-// stand before synced ones, and one of them opens the store between the other's failed sync and its
-// death, or a second failure. The system tells only those of the first failure who had the log open
-// before. What a process alone does is never excused, nor are commits that are all of one class.
+// excused reports whether what follows a failed sync of which a process dies is no promise of the
+// engine, which says so itself (engines/internal/sqlite): two processes share a log in which weaker
+// commits stand before synced ones, and one of them opens the store between the other's failed sync
+// and its death. The system tells only those of the failure who had the log open before. What a
+// process alone does is never excused, nor are commits that are all of one class, nor is a second
+// failure, as of that the next is told.
 func (p *pair) excused(s scene) bool {
 	opens := slices.ContainsFunc(s.legs, func(l leg) bool { return l.First == reopen })
 	return s.apart && s.weak && opens && p.caps.Shared && p.caps.Class == kv.Synced && p.caps.Mixed != kv.Synced
