@@ -73,6 +73,12 @@ func (r *runner) goOn() error {
 	}
 	r.Earlier = r.Earlier.Without(others)
 	for _, t := range r.tasks {
+		if n := lateOf(r.Earlier, t.pair); n > 0 {
+			r.Anew(t.pair.name(), fmt.Errorf("%d stores were not verified in time", n))
+			r.Earlier = r.Earlier.WithoutPromise(t.entry.Name, t.class.String())
+		}
+	}
+	for _, t := range r.tasks {
 		if t.found == nil {
 			t.found = unpacked(r.Earlier.Seen[t.pair.name()])
 		}
@@ -84,6 +90,21 @@ func (r *runner) goOn() error {
 		}
 	}
 	return nil
+}
+
+// lateOf returns how many stores of a pair p has that were not verified in time, which would leave
+// what is promised of it open for ever; 0 if that is broken anyway.
+func lateOf(p *result.Proof, of *pair) (late int) {
+	for _, c := range p.Cells {
+		if c.Engine != of.entry.Name || c.Requested != of.class.String() {
+			continue
+		}
+		if c.Keeps.Verdict == result.Disproved || c.Whole.Verdict == result.Disproved {
+			return 0
+		}
+		late += c.Late
+	}
+	return late
 }
 
 // another returns how an entry is another one than in Earlier, nil if it is the same.

@@ -77,6 +77,36 @@ func TestAProofGoesOnWithoutAnEngineThatChanged(t *testing.T) {
 	}
 }
 
+// What was late of one promise would leave it open for ever: it is found anew.
+func TestAPromiseWithLateAnswersBeginsAnew(t *testing.T) {
+	needsPower(t)
+	o := options(t, "bbolt", kv.Synced, result.FaultPower)
+	o.Rounds, o.Rules = 1, []string{"ordered/prefix"}
+	first, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Cells[0].Late, first.Cells[0].Keeps.Verdict = 1, result.Unproved
+	var anew []string
+	o.Earlier, o.Anew = first, func(what string, why error) { anew = append(anew, what+": "+why.Error()) }
+	next, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"bbolt synced: 1 stores were not verified in time"}; !slices.Equal(anew, want) {
+		t.Errorf("anew are %q, want %q", anew, want)
+	}
+	c := next.Cells[0]
+	if kept := len(next.Seen["bbolt synced"]) / len(stateID{}); kept != c.States || c.Late != 0 ||
+		c.Keeps.Verdict != result.Proved || c.Cuts > first.Cells[0].Cuts {
+		t.Errorf("%d states are kept, and %+v", kept, c)
+	}
+	first.Cells[0].Whole.Verdict = result.Disproved // which stays
+	if lateOf(first, &pair{entry: o.Entries[0], class: kv.Synced}) != 0 {
+		t.Error("a promise that is broken begins anew")
+	}
+}
+
 func TestAProofWhoseEvidenceCannotBeKeptIsWhole(t *testing.T) {
 	needsPower(t)
 	o := options(t, "unsynced", kv.Synced, result.FaultPower)

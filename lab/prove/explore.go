@@ -256,7 +256,7 @@ func (l *lane) examineOnce(ctx context.Context, t *task, img *powerfs.Image, rec
 	if spec.Reopen = sum[1]%2 == 0; sum[0]%2 == 0 {
 		spec.More = moreCommits
 	}
-	return l.ask(ctx, t, spec)
+	return l.ask(ctx, t, spec, l.Hang)
 }
 
 // troubled records that a run went wrong by itself.

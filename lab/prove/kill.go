@@ -127,7 +127,7 @@ func (l *lane) writeAndKill(ctx context.Context, spec writeSpec, rng *rand.Rand,
 	if early {
 		event, delay = w.opening, time.Duration(rng.IntN(30_000))*time.Microsecond
 	}
-	limited, cancel := context.WithTimeout(ctx, l.Hang)
+	limited, cancel := context.WithTimeout(ctx, l.patience())
 	defer cancel()
 	d, err := w.wait(limited, event)
 	if err == nil && d == nil {
@@ -139,7 +139,7 @@ func (l *lane) writeAndKill(ctx context.Context, spec writeSpec, rng *rand.Rand,
 	case ctx.Err() != nil:
 		return k, ctx.Err()
 	case err != nil:
-		k.trouble = &lateError{l.Hang}
+		k.trouble = &lateError{l.patience()}
 	default:
 		k.trouble = trouble(d, k.ledger, ended)
 	}

@@ -30,6 +30,10 @@ const maxUsed = 50
 // prove anything.
 const shortHang = 5 * time.Second
 
+// patience is how long a process gets whose store lies on the machine's own disk, which may stand
+// still for longer than a process that works in memory does.
+func (l *lane) patience() time.Duration { return 3 * l.Hang }
+
 // moreCommits is how many commits each writer makes in a store that was found whole.
 const moreCommits = 3
 
@@ -51,16 +55,16 @@ func (l *lane) fastFolder(what string) string {
 
 // verify is ask. If the answer is late, the engine may hang: later ones are not waited for as long.
 func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, error) {
-	o, err := l.ask(ctx, t, spec)
+	o, err := l.ask(ctx, t, spec, l.patience())
 	if o.Late {
 		t.hung.Store(true)
 	}
 	return o, err
 }
 
-// ask has the verifier examine the store that spec names. That it crashes, or is too slow, is an
-// outcome; an error is that there is none.
-func (l *lane) ask(ctx context.Context, t *task, spec verifySpec) (outcome, error) {
+// ask has the verifier examine the store that spec names. That it crashes, or takes longer than
+// limit, is an outcome; an error is that there is none.
+func (l *lane) ask(ctx context.Context, t *task, spec verifySpec, limit time.Duration) (outcome, error) {
 	if l.verifier == nil {
 		p, err := child.Start(l.Child)
 		if err != nil {
@@ -69,7 +73,6 @@ func (l *lane) ask(ctx context.Context, t *task, spec verifySpec) (outcome, erro
 		l.verifier, l.used = p, 0
 	}
 	spec.Store.Entry.Options = verifiers(spec.Store.Entry.Engine, spec.Store.Entry.Options)
-	limit := l.Hang
 	if t.hung.Load() {
 		limit = min(limit, shortHang)
 	}

@@ -38,10 +38,11 @@ type Options struct {
 
 	// Earlier is a proof by the same options that this one goes on with: what it found is part of
 	// the result, and states that it has Seen are not counted again. Engines whose driver or
-	// modules are others now begin anew. nil begins anew with all.
+	// modules are others now begin anew, and so do promises of which something was not verified in
+	// time. nil begins anew with all.
 	Earlier *result.Proof
-	// Anew, if set, is told of each of those engines, and why.
-	Anew func(engine string, why error)
+	// Anew, if set, is told of each of those engines and promises, and why.
+	Anew func(what string, why error)
 
 	Dir string // where the run makes its folder; "" is workdir.Default
 	// Evidence is a folder for the states that lack what was claimed, one for each cell, for Again.

@@ -54,6 +54,17 @@ func (p *Proof) Without(engines []string) *Proof {
 	return &rest
 }
 
+// WithoutPromise returns the proof without what it has of one class of an engine.
+func (p *Proof) WithoutPromise(engine, requested string) *Proof {
+	name := engine + " " + requested
+	rest := *p
+	rest.Cells = slices.DeleteFunc(slices.Clone(p.Cells),
+		func(c ProofCell) bool { return c.Engine == engine && c.Requested == requested })
+	rest.Seen = maps.Clone(p.Seen)
+	maps.DeleteFunc(rest.Seen, func(key string, _ []byte) bool { return key == name || strings.HasPrefix(key, name+" ") })
+	return &rest
+}
+
 // Damage is what came of stores of one engine of which a file went bad after they had been written.
 type Damage struct {
 	Engine string `json:"engine"`
