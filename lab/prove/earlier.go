@@ -99,8 +99,10 @@ func lateOf(p *result.Proof, of *pair) (late int) {
 		if c.Engine != of.entry.Name || c.Requested != of.class.String() {
 			continue
 		}
-		if c.Keeps.Verdict == result.Disproved || c.Whole.Verdict == result.Disproved {
-			return 0
+		for _, f := range []result.Finding{c.Keeps, c.Whole} {
+			if f.Claimed && f.Verdict == result.Disproved {
+				return 0
+			}
 		}
 		late += c.Late
 	}

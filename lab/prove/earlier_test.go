@@ -101,8 +101,11 @@ func TestAPromiseWithLateAnswersBeginsAnew(t *testing.T) {
 		c.Keeps.Verdict != result.Proved || c.Cuts > first.Cells[0].Cuts {
 		t.Errorf("%d states are kept, and %+v", kept, c)
 	}
-	first.Cells[0].Whole.Verdict = result.Disproved // which stays
-	if lateOf(first, &pair{entry: o.Entries[0], class: kv.Synced}) != 0 {
+	of, whole := &pair{entry: o.Entries[0], class: kv.Synced}, &first.Cells[0].Whole
+	if whole.Verdict, whole.Claimed = result.Disproved, false; lateOf(first, of) != 1 {
+		t.Error("what nobody promises is a broken promise")
+	}
+	if whole.Claimed = true; lateOf(first, of) != 0 {
 		t.Error("a promise that is broken begins anew")
 	}
 }
