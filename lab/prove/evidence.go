@@ -183,8 +183,6 @@ func (s story) lacks(o outcome) string {
 	c := &cell{atomic: s.Atomic}
 	c.judge(tr, o)
 	switch {
-	case o.Late:
-		return "no answer in time"
 	case c.whole.failed > 0:
 		return c.What
 	case c.keeps.failed > 0:
@@ -193,6 +191,8 @@ func (s story) lacks(o outcome) string {
 			text += fmt.Sprintf("; of writer %d there is what ends with commit %d", w, n)
 		}
 		return text
+	case o.Late:
+		return "no answer in time"
 	}
 	return ""
 }

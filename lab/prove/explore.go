@@ -203,7 +203,8 @@ func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *power
 			case !v.Late:
 				l.images++
 			case len(t.late) < mostLate:
-				t.late = append(t.late, lateState{x: x, i: i, state: s, img: img, trial: tr, in: c})
+				late := evidence{rec: x.rec, i: i, state: s, img: img, trial: tr, found: v.outcome}
+				t.late = append(t.late, lateState{late, x, c})
 			}
 		}
 		l.mu.Unlock()

@@ -1,6 +1,8 @@
 package prove
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,11 +21,13 @@ func TestLateStatesAreAskedAgain(t *testing.T) {
 		engine       string
 		first, again time.Duration // that a verifier gets
 		late         bool
+		interrupted  bool // while it is asked again
 	}{
 		{engine: "bbolt", first: time.Nanosecond, again: time.Minute},
 		{engine: "hanging", first: time.Second, again: time.Second, late: true},
+		{engine: "hanging", first: time.Second, again: time.Minute, late: true, interrupted: true},
 	} {
-		t.Run(c.engine, func(t *testing.T) {
+		t.Run(fmt.Sprint(c.engine, " interrupted ", c.interrupted), func(t *testing.T) {
 			t.Parallel()
 			l, task := laneOf(t, c.engine, result.FaultKill)
 			rec, err := l.record(t.Context(), task, scene{writers: 1, legs: []leg{{"", 3}}}, 7, run{})
@@ -48,7 +52,12 @@ func TestLateStatesAreAskedAgain(t *testing.T) {
 				t.Fatalf("the first time %d were late, and %d not", cell.Late, cell.Images)
 			}
 			l.Hang, l.Evidence, l.tasks = c.again, filepath.Join(t.TempDir(), "evidence"), append(l.tasks, task)
-			if err := l.askAgain(t.Context()); err != nil {
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			if c.interrupted {
+				time.AfterFunc(200*time.Millisecond, interrupt)
+			}
+			if err := l.askAgain(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if err := l.keepEvidence(); err != nil {
@@ -65,7 +74,7 @@ func TestLateStatesAreAskedAgain(t *testing.T) {
 			if err != nil || !strings.Contains(string(story), "found: no answer in time") {
 				t.Errorf("what is kept: %s, %v", story, err)
 			}
-			if cell.Late != 1 || keeps.Verdict != result.Unproved || !strings.Contains(keeps.Why, "assay prove --again") {
+			if cell.Late != 1 || cell.Images+int(cell.Lost) != 0 || keeps.Verdict != result.Unproved || !strings.Contains(keeps.Why, "assay prove --again") {
 				t.Errorf("asked again: %d late, %+v", cell.Late, keeps)
 			}
 		})
