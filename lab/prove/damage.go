@@ -115,7 +115,7 @@ func (l *lane) flipBit(ctx context.Context, t *task, rec *recording, img *powerf
 	if err = errors.Join(err, f.Close()); err != nil {
 		return o, false, err
 	}
-	o, err = l.verify(ctx, t, rec.toVerify(dir))
+	o, err = l.verify(ctx, t, rec.toVerify(dir), l.Hang)
 	return o, err == nil, err
 }
 
@@ -131,7 +131,7 @@ func (l *lane) failRead(ctx context.Context, t *task, rec *recording, img *power
 	if err != nil {
 		return o, false, err
 	}
-	o, err = l.verify(ctx, t, rec.toVerify(g.dir))
+	o, err = l.verify(ctx, t, rec.toVerify(g.dir), l.Hang)
 	done = len(g.disk.Struck()) > 0
 	return o, done, errors.Join(err, g.close())
 }

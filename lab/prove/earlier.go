@@ -99,10 +99,8 @@ func lateOf(p *result.Proof, of *pair) (late int) {
 		if c.Engine != of.entry.Name || c.Requested != of.class.String() {
 			continue
 		}
-		for _, f := range []result.Finding{c.Keeps, c.Whole} {
-			if f.Claimed && f.Verdict == result.Disproved {
-				return 0
-			}
+		if c.Keeps.Broken() || c.Whole.Broken() {
+			return 0
 		}
 		late += c.Late
 	}

@@ -10,14 +10,21 @@ import (
 	"github.com/assaydb/assay/lab/result"
 )
 
-func TestAProofGoesOn(t *testing.T) {
-	needsPower(t)
-	o := options(t, "bbolt", kv.Synced, result.FaultPower)
+// oneRound runs o for one round of one rule.
+func oneRound(t *testing.T, o *Options) *result.Proof {
+	t.Helper()
 	o.Rounds, o.Rules = 1, []string{"ordered/prefix"}
-	first, err := Run(t.Context(), o)
+	p, err := Run(t.Context(), *o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+func TestAProofGoesOn(t *testing.T) {
+	needsPower(t)
+	o := options(t, "bbolt", kv.Synced, result.FaultPower)
+	first := oneRound(t, &o)
 	o.Earlier, o.Seed = first, o.Seed+1
 	both, err := Run(t.Context(), o)
 	if err != nil {
@@ -47,11 +54,7 @@ func TestAProofGoesOnWithoutAnEngineThatChanged(t *testing.T) {
 	needsPower(t)
 	o := options(t, "bbolt", kv.Synced, result.FaultPower)
 	o.Entries = append(o.Entries, options(t, "bunt", kv.Synced, result.FaultPower).Entries...)
-	o.Rounds, o.Rules = 1, []string{"ordered/prefix"}
-	first, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := oneRound(t, &o)
 	first.Drivers["bunt"] = "another"
 	var anew []string
 	o.Earlier, o.Seed = first, o.Seed+1
@@ -81,11 +84,7 @@ func TestAProofGoesOnWithoutAnEngineThatChanged(t *testing.T) {
 func TestAPromiseWithLateAnswersBeginsAnew(t *testing.T) {
 	needsPower(t)
 	o := options(t, "bbolt", kv.Synced, result.FaultPower)
-	o.Rounds, o.Rules = 1, []string{"ordered/prefix"}
-	first, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := oneRound(t, &o)
 	first.Cells[0].Late, first.Cells[0].Keeps.Verdict = 1, result.Unproved
 	var anew []string
 	o.Earlier, o.Anew = first, func(what string, why error) { anew = append(anew, what+": "+why.Error()) }

@@ -85,7 +85,7 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 		if g == generations-1 {
 			spec.More = moreCommits
 		}
-		o, err := l.verify(ctx, t, spec)
+		o, err := l.verify(ctx, t, spec, l.patience())
 		if err != nil {
 			return err
 		}

@@ -54,8 +54,8 @@ func (l *lane) fastFolder(what string) string {
 }
 
 // verify is ask. If the answer is late, the engine may hang: later ones are not waited for as long.
-func (l *lane) verify(ctx context.Context, t *task, spec verifySpec) (outcome, error) {
-	o, err := l.ask(ctx, t, spec, l.patience())
+func (l *lane) verify(ctx context.Context, t *task, spec verifySpec, limit time.Duration) (outcome, error) {
+	o, err := l.ask(ctx, t, spec, limit)
 	if o.Late {
 		t.hung.Store(true)
 	}
