@@ -16,10 +16,10 @@ import (
 	"github.com/assaydb/assay/lab/workdir"
 )
 
-// evidence is a state that lacks a property, and how it came about.
+// evidence is a state, how it came about, and what it lacks.
 type evidence struct {
-	rec   *recording
-	i     int
+	rec   *recording // without a tape, if the store lay on a real disk
+	i     int        // the operation before which the crash came
 	state powerfs.State
 	img   *powerfs.Image
 	trial trial
@@ -28,28 +28,27 @@ type evidence struct {
 	dir   string // where it was kept
 }
 
-// found counts a state of a recording, among the images of the rule that first led to it, and of
-// one under which it is then seen to lack a property. Of what lacks one, the one with the smallest
-// history is kept; one that is not whole before one that lacks commits.
-func (c *cell) found(t *task, x *explorer, i int, s powerfs.State, img *powerfs.Image, tr trial, v *verified,
-	known bool) {
+// found counts a state, among the images of the rule that first led to it, and of one under which
+// it is then seen to lack a property. Of what lacks one, the one with the smallest history is kept;
+// one that is not whole before one that lacks commits.
+func (c *cell) found(t *task, e evidence, v *verified, known bool) {
 	lacks, broke, what := false, c.whole.failed, c.What
 	if !known {
-		lacks, v.in = c.record(tr, v.outcome), c
+		lacks, v.in = c.record(e.trial, v.outcome), c
 	} else if c.judged++; !v.lacks {
-		if lacks = c.judge(tr, v.outcome); lacks && v.in != c && !v.Late {
+		if lacks = c.judge(e.trial, v.outcome); lacks && v.in != c && !v.Late {
 			c.Images++
 		}
 	}
 	if v.lacks = v.lacks || lacks; !lacks {
 		return
 	}
-	if options := x.rec.store.Entry.Options; c.What != what && options != t.entry.Options {
+	if options := e.rec.store.Entry.Options; c.What != what && options != t.entry.Options {
 		c.What = "with ?" + options + ": " + c.What
 	}
-	whole := c.whole.failed == broke // only commits are lost
-	if c.shown == nil || c.shown.whole && !whole || c.shown.whole == whole && tr.acked() < c.shown.trial.acked() {
-		c.shown = &evidence{rec: x.rec, i: i, state: s, img: img, trial: tr, found: v.outcome, whole: whole}
+	e.found, e.whole = v.outcome, c.whole.failed == broke // only commits are lost
+	if s := c.shown; s == nil || s.whole && !e.whole || s.whole == e.whole && e.trial.acked() < s.trial.acked() {
+		c.shown = &e
 	}
 }
 
@@ -128,6 +127,9 @@ func (c *cell) keep(dir string, t *task) error {
 
 // moment says between which operations the crash came.
 func (e *evidence) moment() string {
+	if e.rec.tape == nil {
+		return "kill -9 of the process; on a real disk, where its operations are not recorded"
+	}
 	if e.i == len(e.rec.steps) {
 		return fmt.Sprintf("after all of %d operations", len(e.rec.steps))
 	}

@@ -196,15 +196,14 @@ func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *power
 			crashed[c] = true
 			c.crash(tr)
 		}
-		c.found(t, x, i, s, img, tr, v, known)
+		e := evidence{rec: x.rec, i: i, state: s, img: img, trial: tr, found: v.outcome}
+		c.found(t, e, v, known)
 		if !known {
 			t.saw(c, sum, v.outcome)
-			switch {
-			case !v.Late:
+			if v.Late {
+				t.wasLate(e, c)
+			} else {
 				l.images++
-			case len(t.late) < mostLate:
-				late := evidence{rec: x.rec, i: i, state: s, img: img, trial: tr, found: v.outcome}
-				t.late = append(t.late, lateState{late, x, c})
 			}
 		}
 		l.mu.Unlock()
@@ -260,20 +259,19 @@ func (l *lane) examineOnce(ctx context.Context, t *task, img *powerfs.Image, rec
 	return l.ask(ctx, t, spec, l.Hang)
 }
 
-// troubled records that a run went wrong by itself.
-func (l *lane) troubled(cells []*cell, rec *recording) {
-	if rec.trouble == nil {
+// troubled records that the process of a trial went wrong by itself; trouble is nil if it did not.
+func (l *lane) troubled(cells []*cell, tr trial, trouble error) {
+	if trouble == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	tr := rec.trial(len(rec.steps))
-	o := outcome{Late: late(rec.trouble)}
+	o := outcome{Late: late(trouble)}
 	for range tr.writers() {
 		o.N = append(o.N, math.MaxUint64) // of what is kept, its images tell
 	}
 	if !o.Late {
-		o.Broken = "while it ran: " + rec.trouble.Error()
+		o.Broken = "while it ran: " + trouble.Error()
 	}
 	for _, c := range cells {
 		c.crash(tr)

@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"time"
 
@@ -76,11 +77,16 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 		}
 		tr.ledger.add(fresh.ledger)
 		tr.at = clock()
+		left, err := t.leftBy(tr, dir, g)
+		if err != nil {
+			return err
+		}
 		c := t.cells[0]
 		l.mu.Lock()
 		c.crash(tr)
 		c.Kills++
 		l.mu.Unlock()
+		l.troubled(t.cells[:1], tr, fresh.trouble)
 		spec := verifySpec{Store: t.store(dir), Past: tr.past, Salt: mix(seed, "salt", g+1)}
 		if g == generations-1 {
 			spec.More = moreCommits
@@ -89,14 +95,8 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 		if err != nil {
 			return err
 		}
-		switch {
-		case late(fresh.trouble):
-			l.count(t, tr, outcome{Late: true})
-		case fresh.trouble != nil:
-			o.broken("while it ran: " + fresh.trouble.Error())
-		}
-		l.count(t, tr, o)
-		if o.Late || o.Broken != "" || o.Torn != "" {
+		l.count(t, left, o)
+		if fresh.trouble != nil || o.Late || o.Broken != "" || o.Torn != "" {
 			return nil
 		}
 		from = o.N
@@ -178,13 +178,31 @@ func (l *ledger) forget(w int, n uint64) {
 	l.acks[w] = slices.Clip(list)
 }
 
+// leftBy returns what the g-th process of a store has left when it was killed. Who looks at the
+// store changes it: this is a copy, for those who look again.
+func (t *task) leftBy(tr trial, dir string, g int) (evidence, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil { // it may have been killed before it made one
+		return evidence{}, err
+	}
+	img, err := powerfs.Import(dir)
+	if err != nil {
+		return evidence{}, err
+	}
+	tr.past.Chains, tr.ledger.acks = slices.Clone(tr.past.Chains), slices.Clone(tr.ledger.acks)
+	rec := &recording{seed: mix(tr.seed, "killed", g), store: t.store(""), past: tr.past}
+	return evidence{rec: rec, state: powerfs.Random(everything, 0), img: img, trial: tr}, nil
+}
+
 // count adds the store that a kill has left to a task.
-func (l *lane) count(t *task, tr trial, o outcome) {
+func (l *lane) count(t *task, left evidence, o outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := t.cells[0]
-	c.record(tr, o)
-	if !o.Late {
+	left.found = o
+	c.found(t, left, &verified{outcome: o}, false)
+	if o.Late {
+		t.wasLate(left, c)
+	} else {
 		t.count(c) // each is of another history
 		l.images++
 	}

@@ -2,6 +2,8 @@ package prove
 
 import (
 	"math/rand/v2"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +57,51 @@ func TestPebbleWithoutSyncLosesAcknowledgedWritesWhenKilled(t *testing.T) {
 	c := proveUntil(t, o, func(c result.ProofCell) bool { return c.Lost > 0 })
 	if c.Keeps.Verdict != result.Disproved || c.Keeps.Claimed || c.Lost == 0 || c.Whole.Verdict != result.Proved {
 		t.Errorf("%+v", c)
+	}
+}
+
+// Of a kill on a real disk no operation is known; what it has left is kept all the same, and shows
+// again what was found.
+func TestWhatARealKillLeavesIsShownAgain(t *testing.T) {
+	t.Parallel()
+	l, task := laneOfClass(t, "pebble", kv.Buffered, result.FaultKill)
+	c := task.cells[0]
+	for seed := uint64(1); c.shown == nil; seed++ {
+		if err := l.killRound(t.Context(), task, seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Evidence, l.tasks = filepath.Join(t.TempDir(), "evidence"), append(l.tasks, task)
+	if err := l.keepEvidence(); err != nil {
+		t.Fatal(err)
+	}
+	tells, lacking, err := Again(t.Context(), c.shown.dir, l.Child)
+	if err != nil || !strings.Contains(lacking, "acknowledged commits are lost") || !strings.Contains(tells[1], "kill -9") {
+		t.Errorf("got %q, %v, of\n%s", lacking, err, strings.Join(tells, "\n"))
+	}
+}
+
+// A verifier that is late with what a real kill has left is asked once more at the end, as others
+// are.
+func TestWhatARealKillLeavesIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	l, task := laneOf(t, "bbolt", result.FaultKill)
+	hang := l.Hang
+	l.Hang = time.Nanosecond
+	task.hung.Store(true)
+	for seed := uint64(1); len(task.late) == 0; seed++ {
+		if err := l.killRound(t.Context(), task, seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := task.cells[0]
+	late, images := c.Late, c.Images
+	l.Hang, l.tasks = hang, append(l.tasks, task)
+	if err := l.askAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again := len(task.late); c.Late != late-again || c.Images != images+again {
+		t.Errorf("of %d states that were late %d are, and %d of %d others were looked at", late, c.Late, c.Images, images+again)
 	}
 }
 

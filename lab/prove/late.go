@@ -5,12 +5,18 @@ import "context"
 // lateState is a state that was not verified in time, as evidence of that.
 type lateState struct {
 	evidence
-	x  *explorer
 	in *cell
 }
 
 // mostLate is how many of them a task keeps, to ask for them again.
 const mostLate = 50
+
+// wasLate keeps a state of c to be asked for once more.
+func (t *task) wasLate(e evidence, c *cell) {
+	if len(t.late) < mostLate {
+		t.late = append(t.late, lateState{e, c})
+	}
+}
 
 // askAgain has the states verified once more that were late, when nothing else of the run goes on
 // that may have slowed them. What is late then too is kept as evidence, if a cell has none better.
@@ -44,7 +50,7 @@ func (r *runner) askAgain(ctx context.Context) error {
 func (r *runner) answered(t *task, s lateState, o outcome) {
 	r.mu.Lock()
 	s.in.Late--
-	s.in.found(t, s.x, s.i, s.state, s.img, s.trial, &verified{outcome: o}, false)
+	s.in.found(t, s.evidence, &verified{outcome: o}, false)
 	t.saw(s.in, s.img.Sum(), o)
 	r.images++
 	r.mu.Unlock()

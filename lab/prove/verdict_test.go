@@ -155,19 +155,20 @@ func TestStateIsJudgedByWhatWasAcknowledgedUntilTheLatestMomentThatLeavesIt(t *t
 	rec := &recording{past: newPast(1, 1), at: 100, ledger: ledger{acks: [][]ack{{{N: 1, Began: 10, Done: 20},
 		{N: 2, Began: 30, Done: 40}}}}}
 	rec.steps = []powerfs.Step{{Monotonic: 15}, {Monotonic: 25}, {Monotonic: 50}}
-	c, x, v := &cell{}, &explorer{rec: rec}, &verified{outcome: outcome{N: []uint64{1}}}
+	before := func(i int) evidence { return evidence{rec: rec, i: i, trial: rec.trial(i)} }
+	c, v := &cell{}, &verified{outcome: outcome{N: []uint64{1}}}
 	for i := range 3 {
-		c.found(&task{pair: &pair{}}, x, i, powerfs.State{}, nil, rec.trial(i), v, i > 0)
+		c.found(&task{pair: &pair{}}, before(i), v, i > 0)
 		if want := min(i/2, 1); c.keeps.failed != want || c.Images != 1 {
 			t.Errorf("before step %d: %d states lack commits, want %d, of %d", i, c.keeps.failed, want, c.Images)
 		}
 	}
-	if c.found(&task{pair: &pair{}}, x, 2, powerfs.State{}, nil, rec.trial(2), v, true); c.keeps.failed != 1 {
+	if c.found(&task{pair: &pair{}}, before(2), v, true); c.keeps.failed != 1 {
 		t.Errorf("one state counts %d times", c.keeps.failed)
 	}
 	c, strict, v := &cell{}, &cell{}, &verified{outcome: outcome{N: []uint64{1}}}
-	c.found(&task{pair: &pair{}}, x, 0, powerfs.State{}, nil, rec.trial(0), v, false)
-	strict.found(&task{pair: &pair{}}, x, 2, powerfs.State{}, nil, rec.trial(2), v, true)
+	c.found(&task{pair: &pair{}}, before(0), v, false)
+	strict.found(&task{pair: &pair{}}, before(2), v, true)
 	if c.Images != 1 || strict.Images != 1 || strict.keeps.failed != 1 {
 		t.Errorf("%d of %d images of another rule lack commits", strict.keeps.failed, strict.Images)
 	}
