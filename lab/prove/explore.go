@@ -196,12 +196,12 @@ func (l *lane) exploreMoment(ctx context.Context, t *task, x *explorer, p *power
 			crashed[c] = true
 			c.crash(tr)
 		}
-		e := evidence{rec: x.rec, i: i, state: s, img: img, trial: tr, found: v.outcome}
+		e := evidence{rec: x.rec, i: i, state: s, img: img, trial: tr}
 		c.found(t, e, v, known)
 		if !known {
 			t.saw(c, sum, v.outcome)
 			if v.Late {
-				t.wasLate(e, c)
+				t.wasLate(c, e, v.outcome)
 			} else {
 				l.images++
 			}
@@ -259,13 +259,22 @@ func (l *lane) examineOnce(ctx context.Context, t *task, img *powerfs.Image, rec
 	return l.ask(ctx, t, spec, l.Hang)
 }
 
-// troubled records that the process of a trial went wrong by itself; trouble is nil if it did not.
-func (l *lane) troubled(cells []*cell, tr trial, trouble error) {
-	if trouble == nil {
+// troubled records that a run went wrong by itself.
+func (l *lane) troubled(cells []*cell, rec *recording) {
+	if rec.trouble == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	tr := rec.trial(len(rec.steps))
+	for _, c := range cells {
+		c.crash(tr)
+		c.record(tr, wentWrong(tr, rec.trouble))
+	}
+}
+
+// wentWrong returns what is found of a trial whose process had trouble by itself.
+func wentWrong(tr trial, trouble error) outcome {
 	o := outcome{Late: late(trouble)}
 	for range tr.writers() {
 		o.N = append(o.N, math.MaxUint64) // of what is kept, its images tell
@@ -273,10 +282,7 @@ func (l *lane) troubled(cells []*cell, tr trial, trouble error) {
 	if !o.Late {
 		o.Broken = "while it ran: " + trouble.Error()
 	}
-	for _, c := range cells {
-		c.crash(tr)
-		c.record(tr, o)
-	}
+	return o
 }
 
 // happened says what a recording did, by kinds of operations, and of files where it is more than

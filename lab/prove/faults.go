@@ -260,7 +260,7 @@ func (l *lane) faultRound(ctx context.Context, j *job) error {
 	if rec.hung {
 		l.warnHung(j.task)
 	}
-	l.troubled(j.cells, rec.trial(len(rec.steps)), rec.trouble)
+	l.troubled(j.cells, rec)
 	first := slices.IndexFunc(rec.steps, func(s powerfs.Step) bool { return s.Failed })
 	if first < 0 {
 		first = len(rec.steps)

@@ -81,7 +81,7 @@ func (l *lane) frozen(ctx context.Context, j *job, like *recording) (*explorer, 
 	if err != nil {
 		return nil, err
 	}
-	l.troubled(j.cells, rec.trial(len(rec.steps)), rec.trouble)
+	l.troubled(j.cells, rec)
 	x := newExplorer(rec, 0, "frozen")
 	l.counts(j, x)
 	x.left, x.states = []int{len(rec.steps)}, j.only(powerfs.Everything)

@@ -129,7 +129,7 @@ func (l *lane) explorers(ctx context.Context, j *job, until time.Time,
 		if err != nil {
 			return false, err
 		}
-		l.troubled(j.cells, rec.trial(len(rec.steps)), rec.trouble)
+		l.troubled(j.cells, rec)
 		x, err := start(rec)
 		if err != nil {
 			return false, err
@@ -380,7 +380,7 @@ func (l *lane) recoverFrom(ctx context.Context, j *job, c candidate, until time.
 		return err
 	}
 	rec.recovered = &c
-	l.troubled(j.cells, rec.trial(len(rec.steps)), rec.trouble)
+	l.troubled(j.cells, rec)
 	x := newExplorer(rec, 0, "again")
 	x.left, x.cells = rec.pressing(x.left), j.cellOf
 	x.states = func(p *powerfs.Player, rng *rand.Rand) []powerfs.State {

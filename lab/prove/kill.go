@@ -85,8 +85,10 @@ func (l *lane) killRound(ctx context.Context, t *task, seed uint64) error {
 		l.mu.Lock()
 		c.crash(tr)
 		c.Kills++
+		if fresh.trouble != nil {
+			c.record(tr, wentWrong(tr, fresh.trouble))
+		}
 		l.mu.Unlock()
-		l.troubled(t.cells[:1], tr, fresh.trouble)
 		spec := verifySpec{Store: t.store(dir), Past: tr.past, Salt: mix(seed, "salt", g+1)}
 		if g == generations-1 {
 			spec.More = moreCommits
@@ -198,10 +200,9 @@ func (l *lane) count(t *task, left evidence, o outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := t.cells[0]
-	left.found = o
 	c.found(t, left, &verified{outcome: o}, false)
 	if o.Late {
-		t.wasLate(left, c)
+		t.wasLate(c, left, o)
 	} else {
 		t.count(c) // each is of another history
 		l.images++

@@ -76,7 +76,8 @@ func TestWhatARealKillLeavesIsShownAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	tells, lacking, err := Again(t.Context(), c.shown.dir, l.Child)
-	if err != nil || !strings.Contains(lacking, "acknowledged commits are lost") || !strings.Contains(tells[1], "kill -9") {
+	if err != nil || !strings.Contains(lacking, "acknowledged commits are lost") ||
+		!strings.Contains(tells[1], "kill -9") {
 		t.Errorf("got %q, %v, of\n%s", lacking, err, strings.Join(tells, "\n"))
 	}
 }
@@ -101,7 +102,8 @@ func TestWhatARealKillLeavesIsAskedForAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again := len(task.late); c.Late != late-again || c.Images != images+again {
-		t.Errorf("of %d states that were late %d are, and %d of %d others were looked at", late, c.Late, c.Images, images+again)
+		t.Errorf("of %d states that were late %d are, and %d of %d others were looked at", late, c.Late, c.Images,
+			images+again)
 	}
 }
 

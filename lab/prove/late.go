@@ -12,7 +12,8 @@ type lateState struct {
 const mostLate = 50
 
 // wasLate keeps a state of c to be asked for once more.
-func (t *task) wasLate(e evidence, c *cell) {
+func (t *task) wasLate(c *cell, e evidence, o outcome) {
+	e.found = o
 	if len(t.late) < mostLate {
 		t.late = append(t.late, lateState{e, c})
 	}

@@ -264,7 +264,7 @@ func (l *lane) followUp(ctx context.Context, j *job) error {
 // moments that tell most first, and of all in one state before others, for so long at most.
 func (l *lane) afterRestart(ctx context.Context, j *job, rec *recording, seed uint64, most time.Duration) error {
 	rec.seed = seed
-	l.troubled(j.cells, rec.trial(len(rec.steps)), rec.trouble)
+	l.troubled(j.cells, rec)
 	first := rec.behind(rec.began)
 	x := newExplorer(rec, first, "restart")
 	telling := rec.tellingSince(max(first-1, 0), rec.began)
