@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,8 +85,18 @@ func aFailedSyncOfTheFirstCommitLosesNothingElse(t *testing.T, engine string) {
 // A handle that was open when a sync failed is told of it by its own next one. One that is opened
 // later is told by who could not mend the log, and has gone.
 func aFailedSyncBesideOthersLosesNothingOfWhoComesLater(t *testing.T, engine string) {
+	for _, mode := range []fs.FileMode{0o600, 0o700} { // a file that may be executed says nothing of its log
+		failSyncBesideOthers(t, engine, mode)
+	}
+}
+
+func failSyncBesideOthers(t *testing.T, engine string, mode fs.FileMode) {
 	disk := powertest.NewDisk(t, nil)
 	path := filepath.Join(disk.Dir(), "db")
+	closeDB(t, open(t, engine, path, ""))
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
 	db, other := open(t, engine, path, ""), open(t, engine, path, "")
 	put(t, other, "a", "1")
 	if err := db.Put(t.Context(), kv.Flushed, []byte("b"), []byte("2")); err != nil {
@@ -101,8 +112,12 @@ func aFailedSyncBesideOthersLosesNothingOfWhoComesLater(t *testing.T, engine str
 	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=2 d=4" && got != "a=1 b=2 c=3 d=4" {
 		t.Errorf("what a later handle committed is lost: got %q", got)
 	}
-	if info, err := os.Stat(path + "-shm"); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(path + "-shm"); err != nil || info.Mode().Perm() != mode {
 		t.Errorf("the log is mended, and still said not to be: %v, %v", info, err)
+	}
+	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Again: 1, Err: syscall.EIO, Match: "*-wal"})
+	if err := open(t, engine, path, "").Put(t.Context(), kv.Flushed, []byte("e"), []byte("5")); err != nil {
+		t.Errorf("the log is mended, and was to be once more: %v", err)
 	}
 }
 

@@ -39,33 +39,44 @@ func (s *Store) createFile() (created bool, err error) {
 	return true, f.Close()
 }
 
-// protect gives the database's permissions to the file -shm, where there is one; it stays as long
-// as the store is open. Not every build of SQLite creates it with them. Another user's process may
-// have created it: then it is his. It also says whether the log may have a hole.
+// protect gives the database's permissions to the file -shm, where there is one that has others; it
+// stays as long as the store is open. Not every build of SQLite creates it with them. Another
+// user's process may have created it: then it is his. It also says whether the log may have a hole.
 func (s *Store) protect(hole bool) error {
-	info, err := os.Stat(s.path)
-	if err != nil {
-		return err
-	}
-	mode := info.Mode().Perm()
+	want, have, err := s.modes()
 	if hole {
-		mode |= holed
+		want ^= holed
 	}
-	err = os.Chmod(s.path+"-shm", mode)
+	if err == nil && have != want {
+		err = os.Chmod(s.path+"-shm", want)
+	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return nil
 	}
 	return err
 }
 
-// holed is the permission to execute the file -shm, which means nothing to anybody else. It says
-// that the log may have a hole, and can be given where nothing can be written.
+// holed is the permission to execute the file -shm, which means nothing to anybody else. Where it
+// is not as the database's, the log may have a hole. It can be told where nothing can be written.
 const holed fs.FileMode = 0o100
 
 // marked reports whether somebody has said that the log may have a hole.
 func (s *Store) marked() bool {
-	info, err := os.Stat(s.path + "-shm")
-	return err == nil && info.Mode()&holed != 0
+	database, shm, err := s.modes()
+	return err == nil && (database^shm)&holed != 0
+}
+
+// modes returns the permissions of the database and of the file -shm.
+func (s *Store) modes() (database, shm fs.FileMode, err error) {
+	a, err := os.Stat(s.path)
+	if err != nil {
+		return 0, 0, err
+	}
+	b, err := os.Stat(s.path + "-shm")
+	if err != nil {
+		return 0, 0, err
+	}
+	return a.Mode().Perm(), b.Mode().Perm(), nil
 }
 
 // unfinished returns the name of a companion file that holds commits, or "".
