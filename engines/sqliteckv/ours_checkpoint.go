@@ -17,11 +17,32 @@ static void checkpoint_at(sqlite3 *db, int pages) {
 static void keep_log(sqlite3 *db, int keep) {
 	sqlite3_db_config(db, 1006, keep, NULL); // SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
 }
+
+static int copy_all(sqlite3 *db, int n, int copied, int size) {
+	sqlite3_file *file;
+	void volatile *region;
+	int rc = sqlite3_file_control(db, NULL, 7, &file); // SQLITE_FCNTL_FILE_POINTER
+	if (rc != 0 || (rc = file->methods->shm_lock(file, n, 1, 2 | 8)) != 0) { // SQLITE_SHM_LOCK, SQLITE_SHM_EXCLUSIVE
+		return rc;
+	}
+	if ((rc = file->methods->shm_map(file, 0, size, 0, &region)) == 0) {
+		*(uint32_t volatile *)((char volatile *)region + copied) = 0;
+	}
+	file->methods->shm_lock(file, n, 1, 1 | 8); // SQLITE_SHM_UNLOCK
+	return rc;
+}
 */
 import "C"
 
+import "github.com/assaydb/assay/engines/internal/sqlite"
+
 // CheckpointAt has every commit that leaves pages or more in the log end with CheckpointDue.
 func (c *conn) CheckpointAt(pages int) { C.checkpoint_at(c.db, C.int(pages)) }
+
+// CopyAll has the next checkpoint copy the whole log.
+func (c *conn) CopyAll() int32 {
+	return int32(C.copy_all(c.db, sqlite.CheckpointLock, sqlite.CopiedInShm, sqlite.ShmRegion))
+}
 
 // KeepLog says whether the log stays as it is when the last connection is closed.
 func (c *conn) KeepLog(keep bool) {

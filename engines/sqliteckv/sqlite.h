@@ -28,6 +28,7 @@ const void *sqlite3_column_blob(sqlite3_stmt *stmt, int i);
 int sqlite3_column_bytes(sqlite3_stmt *stmt, int i);
 
 int sqlite3_db_config(sqlite3 *db, int what, ...);
+int sqlite3_file_control(sqlite3 *db, const char *name, int what, void *arg);
 void *sqlite3_wal_hook(sqlite3 *db, int (*hook)(void *arg, sqlite3 *db, const char *name, int pages), void *arg);
 
 // A file system and the methods of its files, as https://sqlite.org/c3ref/vfs.html and
@@ -42,7 +43,10 @@ struct sqlite3_io_methods {
 	int version;
 	void *before[4];
 	int (*sync)(sqlite3_file *file, int flags);
-	void *others[13];
+	void *others[7];
+	int (*shm_map)(sqlite3_file *file, int region, int size, int grow, void volatile **out);
+	int (*shm_lock)(sqlite3_file *file, int n, int count, int flags);
+	void *more[4];
 };
 
 struct sqlite3_vfs {

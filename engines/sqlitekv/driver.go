@@ -14,7 +14,8 @@
 //
 // # What is ours
 //
-//   - ours_checkpoint.go: says when a checkpoint is due, and keeps a log that is not whole
+//   - ours_checkpoint.go: says when a checkpoint is due, has one copy all, and keeps a log that is
+//     not whole
 //   - ours_syncs.go: tells of the syncs, where somebody asks
 package sqlitekv
 

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"modernc.org/libc"
+	"modernc.org/libc/sys/types"
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
@@ -23,6 +24,32 @@ func due(_ *libc.TLS, pages, _, _ uintptr, n int32) int32 {
 		return sqlite.OK
 	}
 	return sqlite.CheckpointDue
+}
+
+// CopyAll has the next checkpoint copy the whole log.
+func (c *conn) CopyAll() int32 {
+	out := libc.Xmalloc(c.tls, types.Size_t(unsafe.Sizeof(uintptr(0))))
+	if out == 0 {
+		return sqlite.NoMem
+	}
+	defer libc.Xfree(c.tls, out)
+	rc := lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_FILE_POINTER, out)
+	if rc != sqlite.OK {
+		return rc
+	}
+	file := *at[uintptr](out)
+	methods := at[lib.Tsqlite3_io_methods](at[lib.Tsqlite3_file](file).FpMethods)
+	lock := function[func(_ *libc.TLS, file uintptr, n, count, flags int32) int32](methods.FxShmLock)
+	region := function[func(_ *libc.TLS, file uintptr, n, size, grow int32, out uintptr) int32](methods.FxShmMap)
+	rc = lock(c.tls, file, sqlite.CheckpointLock, 1, lib.SQLITE_SHM_LOCK|lib.SQLITE_SHM_EXCLUSIVE)
+	if rc != sqlite.OK {
+		return rc
+	}
+	if rc = region(c.tls, file, 0, sqlite.ShmRegion, 0, out); rc == sqlite.OK {
+		*at[uint32](*at[uintptr](out) + sqlite.CopiedInShm) = 0
+	}
+	lock(c.tls, file, sqlite.CheckpointLock, 1, lib.SQLITE_SHM_UNLOCK|lib.SQLITE_SHM_EXCLUSIVE)
+	return rc
 }
 
 // KeepLog says whether the log stays as it is when the last connection is closed.

@@ -1,9 +1,11 @@
 package sqlitewasmkv
 
 import (
+	"io"
 	"path/filepath"
 
 	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
 )
@@ -28,6 +30,37 @@ func (c *conn) CheckpointAt(pages int) {
 		}
 		return sqlite3.ExtendedErrorCode(sqlite.CheckpointDue)
 	})
+}
+
+// shm is what go-sqlite3 has of a file -shm: the file, which is as its mapped memory.
+type shm interface {
+	io.WriterAt
+	Fd() uintptr
+}
+
+// CopyAll has the next checkpoint copy the whole log.
+func (c *conn) CopyAll() int32 {
+	file, err := c.db.FileControl("", sqlite3.FCNTL_FILE_POINTER)
+	if err != nil {
+		return c.result(err)
+	}
+	shared, _ := file.(vfs.FileSharedMemory)
+	if shared == nil {
+		return c.result(sqlite3.IOERR_SHMMAP)
+	}
+	f, ok := shared.SharedMemory().(shm)
+	if !ok {
+		return c.result(sqlite3.IOERR_SHMMAP)
+	}
+	unlock, err := lockCheckpoints(f.Fd())
+	if err != nil {
+		return c.result(sqlite3.BUSY)
+	}
+	_, err = f.WriteAt(make([]byte, 4), sqlite.CopiedInShm)
+	if unlock(); err != nil {
+		return c.result(sqlite3.IOERR_WRITE)
+	}
+	return sqlite.OK
 }
 
 // KeepLog says whether the log stays as it is when the last connection is closed.

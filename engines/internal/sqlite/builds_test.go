@@ -53,6 +53,7 @@ var cases = []struct {
 	{"the length of a value is told without reading it", theLengthOfAValueIsToldWithoutReadingIt},
 	{"a full disk is not done and the store goes on", aFullDiskIsNotDoneAndTheStoreGoesOn},
 	{"a failed sync of a checkpoint is not passed over", aFailedSyncOfACheckpointIsNotPassedOver},
+	{"a failed sync of a checkpoint loses nothing of the one before", aFailedSyncOfACheckpointLosesNothingOfTheOneBefore},
 	{"a failed sync of compact loses nothing", aFailedSyncOfCompactLosesNothing},
 	{"a failed sync loses nothing that others commit", aFailedSyncLosesNothingThatOthersCommit},
 	{"a failed sync of the first commit loses nothing else", aFailedSyncOfTheFirstCommitLosesNothingElse},

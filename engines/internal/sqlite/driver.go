@@ -73,8 +73,11 @@
 // and a power loss amid it would leave neither. Therefore whoever opens a log that was not closed,
 // while nobody else has it open, writes it once more before anything else; one who opens it beside
 // others does so before its first checkpoint; and a handle in doubt of its log that cannot mend it
-// leaves it behind when it is closed. Each handle holds a shared lock (flock) of the log by which
-// others know of it. SQLite has no lock of that file, and other programs are kept from nothing.
+// leaves it behind when it is closed. All of a log that was written once more is copied by the next
+// checkpoint: if a sync of the database fails, pages may be lost that an earlier one has copied and
+// did not sync, as readers kept it from the end. Each handle holds a shared lock (flock) of the log
+// by which others know of it. SQLite has no lock of that file, and other programs are kept from
+// nothing.
 //
 // What is left, where several processes mix Flushed and Synced commits: Synced ones may be lost
 // with the power if a process opens the store between a failed sync of another and its repair,
@@ -92,8 +95,8 @@
 //     without the table is Corrupt
 //   - ours_interrupt.go: an interrupt that also ends a statement that has not begun yet
 //   - ours_log.go: a log that is written once more after a failed sync, and by who opens it if
-//     nobody has closed it; checkpoints that tell. Each build says when one is due, in a file
-//     ours_checkpoint.go
+//     nobody has closed it; checkpoints that tell. Each build says when one is due, and has one
+//     copy all, in a file ours_checkpoint.go
 //   - ours_cover.go: a synced commit that changes nothing is synced, for the weaker ones before it
 //   - ours_look.go: reading leaves no files
 //   - ours_figures.go: what is counted, and whether others have committed

@@ -32,6 +32,10 @@ type Conn interface {
 	// closed. SQLite copies it into the database then, and removes it.
 	KeepLog(bool)
 
+	// CopyAll has the next checkpoint copy the whole log, whatever of it has been copied. It is
+	// called in a transaction that writes, and Busy while a checkpoint runs.
+	CopyAll() int32
+
 	// Written counts the pages that this connection has written. It begins anew some time.
 	Written() int
 

@@ -370,6 +370,43 @@ func aLogOfOthersIsWrittenOnceMoreBeforeACheckpoint(t *testing.T, engine string)
 	wantWhole(t, "after a checkpoint", disk, engine)
 }
 
+// A checkpoint that a reader holds back syncs nothing, and the next one begins behind it. If the
+// sync of that one fails, the pages of both may be lost.
+func aFailedSyncOfACheckpointLosesNothingOfTheOneBefore(t *testing.T, engine string) {
+	disk := powertest.NewDisk(t, nil)
+	path := twoLeaves(t, disk, engine)
+	db := open(t, engine, path, "?wal_autocheckpoint=4")
+	write := func(key, value string) error {
+		return db.Put(t.Context(), kv.Flushed, []byte(key), []byte(value))
+	}
+	err := write("a", "1")
+	if err == nil {
+		err = db.View(t.Context(), func(*kv.Snapshot) error {
+			var err error
+			for i := 1; i < 6 && err == nil; i++ { // the log is copied up to what is viewed
+				err = write("z", fmt.Sprint(i))
+			}
+			return err
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Err: syscall.EIO, Match: "db"})
+	wantKind(t, "the commit whose checkpoint failed", write("z", "6"), kv.InDoubt)
+	if n := disk.Failed(); n != 1 {
+		t.Errorf("%d syncs failed, want 1", n)
+	}
+	other := open(t, engine, path, "?wal_autocheckpoint=4") // one that was open before would be told
+	for i := 7; i < 12; i++ {                               // it is copied to its end, and begun anew
+		put(t, other, "z", fmt.Sprint(i))
+	}
+	left := afterCut(t, disk, engine)
+	if a, z := get(t, left, "a"), get(t, left, "z"); a != "1" || z != "11" {
+		t.Errorf("a is %s, want 1; z is %s, want 11", a, z)
+	}
+}
+
 func aLogEndsWhereTheFramesOfItsRoundDo(t *testing.T, engine string) {
 	path := filepath.Join(t.TempDir(), "db")
 	db := open(t, engine, path, "?wal_autocheckpoint=10&page_size=512")

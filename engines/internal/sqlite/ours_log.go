@@ -84,28 +84,51 @@ func (s *Store) mend(c *conn) error {
 	return err
 }
 
-// rewriteLog writes the log once more, as it is, and syncs it. Nobody else writes meanwhile: others
-// that do are waited for. c has no transaction open.
+// rewriteLog writes the log once more, as it is, and syncs it, and has the next checkpoint copy all
+// of it. Nobody else writes meanwhile: others that do are waited for. c has no transaction open.
 func (s *Store) rewriteLog(c *conn, wait time.Duration) error {
 	if s.journal != wal {
 		return nil
 	}
 	deadline := time.Now().Add(wait)
-	rc := c.run(kindBegin, nil, nil)
-	for rc&0xff == Busy && time.Now().Before(deadline) {
+	err := s.forgetCopied(c)
+	for driver.KindOf(err) == driver.Busy && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
-		rc = c.run(kindBegin, nil, nil)
+		err = s.forgetCopied(c)
 	}
-	if rc != Done {
-		return c.db.Failure(rc)
+	if err != nil {
+		return err
 	}
-	err := rewrite(s.path+"-wal", s.onSync)
-	if err == nil {
+	if err = rewrite(s.path+"-wal", s.onSync); err == nil {
 		s.log.hole, s.log.doubt = false, false
 		_ = s.protect(false) // as above
 	}
 	return errors.Join(err, c.rollback())
 }
+
+// forgetCopied begins a transaction of c, with a log of which nothing counts as copied. SQLite: a
+// checkpoint that readers keep from the end of the log does not sync what it copies, and the next
+// one begins behind it. If the sync of that one fails, both are lost.
+func (s *Store) forgetCopied(c *conn) error {
+	if rc := c.run(kindBegin, nil, nil); rc != Done {
+		return c.db.Failure(rc)
+	}
+	rc := c.db.CopyAll()
+	if rc == OK {
+		return nil
+	}
+	return errors.Join(NewError(rc, "the log's index", nil), c.rollback())
+}
+
+// The file -shm, as https://sqlite.org/walformat.html has it: the lock of who checkpoints, which
+// lies behind LocksInShm in the file, and where it says how many pages of the log are copied, in
+// four bytes.
+const (
+	LocksInShm     = 120
+	CheckpointLock = 1
+	CopiedInShm    = 96
+	ShmRegion      = 32 << 10
+)
 
 // rewrite writes the frames of the log at path once more and syncs them.
 func rewrite(path string, onSync driver.OnSync) error {
