@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -144,9 +145,11 @@ func New(dir string, n int, o Options) (*Cluster, error) {
 			Options: o}
 		cluster = append(cluster, name+"="+peer)
 	}
-	network.nodes = c.nodes
 	for i := range c.nodes {
 		c.nodes[i].Cluster = strings.Join(cluster, ",")
+	}
+	network.know(slices.Clone(c.nodes))
+	for i := range c.nodes {
 		if err := c.Launch(i); err != nil {
 			c.Stop()
 			return nil, err

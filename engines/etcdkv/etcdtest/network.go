@@ -93,8 +93,17 @@ func (w *network) between(from int, host string) (apart bool, changed chan struc
 	return apart, w.changed
 }
 
+// know says where the nodes listen, before the first one speaks.
+func (w *network) know(nodes []node) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.nodes = nodes
+}
+
 // rewrite sends a request to where its host listens.
 func (w *network) rewrite(r *httputil.ProxyRequest) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
 	i := slices.IndexFunc(w.nodes, func(n node) bool { return strings.HasPrefix(r.In.URL.Hostname(), n.Name+".") })
 	r.SetURL(&url.URL{Scheme: "http", Host: w.nodes[i].Listen})
 }
