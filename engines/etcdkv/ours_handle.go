@@ -43,7 +43,7 @@ func (s *store) register(ctx context.Context) error {
 	}
 	lease, cancel := s.request(ctx)
 	defer cancel()
-	granted, err := atLeader(s, func() (*clientv3.LeaseGrantResponse, error) {
+	granted, err := atLeader(lease, s, func() (*clientv3.LeaseGrantResponse, error) {
 		return s.client.Grant(lease, int64(s.o.TTL))
 	})
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *store) find(ctx context.Context) error {
 	request, cancel := s.request(ctx)
 	defer cancel()
 	if s.mode == driver.ReadOnly {
-		response, err := s.client.Get(request, s.keys.head)
+		response, err := s.get(request, s.keys.head)
 		if err != nil {
 			return classify(ctx, err)
 		}
@@ -161,30 +161,45 @@ func (s *store) leave(session *concurrency.Session) {
 	session.Orphan()
 	request, cancel := s.request(context.Background())
 	defer cancel()
-	_, _ = atLeader(s, func() (*clientv3.LeaseRevokeResponse, error) {
+	_, _ = atLeader(request, s, func() (*clientv3.LeaseRevokeResponse, error) {
 		return s.client.Revoke(request, session.Lease())
 	})
+}
+
+// get sends a read.
+func (s *store) get(ctx context.Context, key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	return atLeader(ctx, s, func() (*clientv3.GetResponse, error) { return s.client.Get(ctx, key, options...) })
 }
 
 // txn sends a transaction of etcd's.
 func (s *store) txn(ctx context.Context, conditions []clientv3.Cmp,
 	then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
-	return atLeader(s, func() (*clientv3.TxnResponse, error) {
+	return atLeader(ctx, s, func() (*clientv3.TxnResponse, error) {
 		return s.client.Txn(ctx).If(conditions...).Then(then...).Else(otherwise...).Commit()
 	})
 }
 
-// atLeader sends what writes, and sends it again where a node knew of no leader, which has done
-// nothing: the next one is another node. The client does so by itself with what reads. A caller
-// that began anew instead might meet the same node each time, because the client asks the nodes in
-// turn: two reads and a commit always end at the third.
-func atLeader[T any](s *store, send func() (T, error)) (response T, err error) {
-	for range s.client.Endpoints() {
-		if response, err = send(); !errors.Is(err, rpctypes.ErrNoLeader) {
-			break
+// atLeader sends a request, and sends it again where a node knew of no leader, which has done
+// nothing: the next one is another node. A caller that began anew instead might meet the same node
+// each time, because the client asks the nodes in turn: two reads and a commit always end at the
+// third. The client asks those nodes that it has reached, which may be the parted one alone for a
+// while: so it goes on until ctx, that of the request, ends. One node alone is asked once.
+func atLeader[T any](ctx context.Context, s *store, send func() (T, error)) (response T, err error) {
+	nodes := len(s.client.Endpoints())
+	for sent := 1; ; sent++ {
+		if response, err = send(); nodes == 1 || !errors.Is(err, rpctypes.ErrNoLeader) {
+			return response, err
+		}
+		if sent%nodes == 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(noLeaderWait):
+			}
+		}
+		if ctx.Err() != nil {
+			return response, err
 		}
 	}
-	return response, err
 }
 
 // noLeaderWait is between two attempts at nodes that know of no leader.

@@ -1,7 +1,12 @@
 package etcdkv_test
 
 import (
+	"context"
 	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -129,4 +134,125 @@ func TestOthersGoOnWhereANodeIsParted(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestOnlyThePartedNodeIsReachedForAWhile: the client asks the nodes that it has reached. Right
+// after it began, or where connections broke, that may be the parted one alone.
+func TestOnlyThePartedNodeIsReachedForAWhile(t *testing.T) {
+	const while = 2 * time.Second
+	f := newFollower(t)
+	endpoints := f.Endpoints()
+	var doors []*door
+	for i := range endpoints {
+		if i != f.node {
+			d := newDoor(t, endpoints[i])
+			doors, endpoints[i] = append(doors, d), d.l.Addr().String()
+		}
+	}
+	shut := func() {
+		for _, d := range doors {
+			d.shut(while)
+		}
+	}
+	url := "etcd:parted?endpoints=" + strings.Join(endpoints, ",")
+	open, err := kv.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	f.part()
+
+	for what, do := range map[string]func(ctx context.Context) error{
+		"open": func(ctx context.Context) error {
+			db, err := kv.Open(ctx, url)
+			if err != nil {
+				return err
+			}
+			return db.Close()
+		},
+		"open to read": func(ctx context.Context) error {
+			db, err := kv.Open(ctx, url+"&mode=ro")
+			if err != nil {
+				return err
+			}
+			return db.Close()
+		},
+		"put":  func(ctx context.Context) error { return open.Put(ctx, kv.Synced, []byte("k"), []byte("2")) },
+		"view": func(ctx context.Context) error { return open.View(ctx, func(*kv.Snapshot) error { return nil }) },
+	} {
+		shut()
+		if err := do(t.Context()); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if what == "put" {
+			continue // it has begun
+		}
+		shut()
+		short, cancel := context.WithTimeout(t.Context(), while/4)
+		if err := do(short); !errors.Is(err, kv.Canceled) {
+			t.Errorf("%s whose context ends before: %v", what, err)
+		}
+		cancel()
+	}
+}
+
+// door stands before an address.
+type door struct {
+	l    net.Listener
+	mu   sync.Mutex
+	open time.Time // hands on nothing until then
+	ends []net.Conn
+}
+
+func newDoor(t *testing.T, address string) *door {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &door{l: l}
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go d.pass(from, address)
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		d.shut(0)
+	})
+	return d
+}
+
+// shut breaks all connections. Later ones are made, and nothing goes through them for so long.
+func (d *door) shut(wait time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open = time.Now().Add(wait)
+	for _, c := range d.ends {
+		c.Close()
+	}
+	d.ends = nil
+}
+
+func (d *door) pass(from net.Conn, address string) {
+	defer from.Close()
+	d.mu.Lock()
+	d.ends = append(d.ends, from)
+	wait := time.Until(d.open)
+	d.mu.Unlock()
+	time.Sleep(wait)
+	to, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	go func() {
+		_, _ = io.Copy(to, from)
+		to.Close()
+	}()
+	_, _ = io.Copy(from, to)
 }

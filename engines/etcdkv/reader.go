@@ -35,7 +35,7 @@ func (r *reader) get(key string, options ...clientv3.OpOption) (*clientv3.GetRes
 func (r *reader) ask(ctx context.Context, key string, options []clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.store.o.timeout())
 	defer cancel()
-	response, err := r.store.client.Get(ctx, key, options...)
+	response, err := r.store.get(ctx, key, options...)
 	return response, classify(r.ctx, err)
 }
 
