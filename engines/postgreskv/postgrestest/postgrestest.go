@@ -79,8 +79,12 @@ func Main(m *testing.M) {
 }
 
 // Shared starts the server that the tests of a package share, and the processes that they start,
-// and returns its dsn. It ends with Main.
+// and returns its dsn. It ends with Main. What connects to it says by its name which process it is:
+// see Settle.
 var Shared = sync.OnceValues(func() (dsn string, err error) {
+	if err := os.Setenv("PGAPPNAME", processes()+strconv.Itoa(os.Getpid())); err != nil {
+		return "", err
+	}
 	if dsn := os.Getenv(Variable); dsn != "" {
 		return dsn, nil
 	}
@@ -94,6 +98,54 @@ var Shared = sync.OnceValues(func() (dsn string, err error) {
 	}
 	return s.DSN(), os.Setenv(Variable, s.DSN())
 })
+
+// processes is how the names of connections begin that are of processes of this machine.
+func processes() string {
+	host, _ := os.Hostname() // without a name, all such machines are one
+	return fmt.Sprintf("assay-test-%x-", sha256.Sum256([]byte(host)))[:24]
+}
+
+// Settle waits until the server of Shared has ended the connections of processes that are gone. A
+// server does not see at once that a client was killed: what that one has sent it commits, later.
+func Settle(ctx context.Context) error {
+	dsn, err := Shared()
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	for {
+		gone, err := ofTheDead(ctx, conn)
+		if err != nil || gone == "" {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: the server has connections of %s, which is gone", ctx.Err(), gone)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// ofTheDead returns the name of a connection whose process is gone, "" if there is none.
+func ofTheDead(ctx context.Context, conn *pgx.Conn) (name string, err error) {
+	rows, err := conn.Query(ctx, "SELECT application_name FROM pg_stat_activity WHERE starts_with(application_name, $1)",
+		processes())
+	if err != nil {
+		return "", err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for _, name := range names {
+		pid, perr := strconv.Atoi(strings.TrimPrefix(name, processes()))
+		if perr == nil && syscall.Kill(pid, 0) == syscall.ESRCH {
+			return name, err
+		}
+	}
+	return "", err
+}
 
 // SharedPool returns connections to a schema of the server of Shared, which is for that name alone.
 func SharedPool(ctx context.Context, name string) (*pgxpool.Pool, error) {

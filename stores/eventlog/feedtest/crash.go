@@ -66,6 +66,7 @@ func testKill(s *suite) {
 	for round := range kills {
 		d := classes[round%len(classes)]
 		reports := crash.AfterReports[report](s.T, task{Dir: dir, Class: d, Round: round}, 20+rand.IntN(s.some(150)))
+		s.Killed()
 		expected, acknowledged := known, len(known)
 		for _, r := range reports {
 			if r.First != uint64(len(expected)) {

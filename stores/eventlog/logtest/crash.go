@@ -77,6 +77,7 @@ func testKill(s *suite) {
 		d := classes[round%len(classes)]
 		task := task{Kind: "append", Dir: dir, Class: d, Tag: fmt.Sprintf("round %d", round)}
 		reports := crash.AfterReports[report](s.T, task, 50+rand.IntN(500))
+		s.Killed()
 		for _, r := range reports {
 			if before, ok := known[r.Position]; ok && before.Data != r.Data {
 				s.Fatalf("round %d, %v: position %d is used for %s and was for %s", round, d, r.Position, r.Data,

@@ -138,6 +138,7 @@ func testSharedByProcesses(s *suite) {
 	}
 	job := task{Kind: "share", Dir: dir, Class: s.Class}
 	reports := crash.AfterReports[report](s.T, job, 5)
+	s.Killed()
 	was := map[uint64]bool{}
 	for _, r := range reports {
 		was[r.Position] = true

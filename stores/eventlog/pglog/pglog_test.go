@@ -104,6 +104,7 @@ func TestConformance(t *testing.T) {
 		Delivers: map[kv.Durability]kv.Durability{kv.Synced: kv.Synced, kv.Flushed: kv.Flushed,
 			kv.Buffered: kv.Flushed},
 		Processes: true,
+		Settle:    postgrestest.Settle,
 	})
 }
 

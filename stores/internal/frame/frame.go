@@ -22,6 +22,10 @@ type Target struct {
 	Processes bool                            // several processes may have it open
 	MaxValue  int                             // bytes of a value of kv; 0 is no limit
 	Brief     bool                            // under -short only what outlives its closing is tried
+
+	// Settle waits until nothing is under way any more that killed processes had begun. Nil where
+	// that ends with them: a server may commit what it got of a client that is gone.
+	Settle func(ctx context.Context) error
 }
 
 // thorough are the engines on which everything is tried under -short, too: one in memory, one whose
@@ -120,6 +124,14 @@ func (s *Suite) Ctx() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	s.Cleanup(cancel)
 	return ctx
+}
+
+// Killed is called when a process was killed, before anybody looks what it has left.
+func (s *Suite) Killed() {
+	s.Helper()
+	if s.Settle != nil {
+		s.Must("wait for the end of what a killed process had begun", s.Settle(s.Ctx()))
+	}
 }
 
 // Must ends the case if err is an error of what was done.

@@ -83,6 +83,7 @@ func testKill(s *suite) {
 		if err := c.Wait(); got < n {
 			s.Fatalf("the child ended after %d records: %v", got, err)
 		}
+		s.Killed()
 		ledger.Crash(kv.Flushed)
 		store, closeAll := s.openIn(dir, queue.Options{})
 		s.Must(fmt.Sprintf("round %d", round), ledger.Check(s.Ctx(), s.queue(store, "work", crashSettings)))

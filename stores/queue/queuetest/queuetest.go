@@ -3,6 +3,7 @@
 package queuetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,6 +30,10 @@ type Target struct {
 	Volatile  bool // nothing outlives closeAll
 	Processes bool // several processes may have the queues open
 	Brief     bool // under -short only what outlives closeAll is tried
+
+	// Settle waits until nothing is under way any more that killed processes had begun. Nil where
+	// that ends with them.
+	Settle func(ctx context.Context) error
 }
 
 // Run runs the suite. The test that calls it must do so before anything else: Run starts the test
@@ -36,7 +41,7 @@ type Target struct {
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
 	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile, Processes: target.Processes,
-		Brief: target.Brief}
+		Brief: target.Brief, Settle: target.Settle}
 	frame.Run(t, kept, cases, func(s frame.Suite) *suite { return &suite{s, target} })
 }
 

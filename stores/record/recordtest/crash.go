@@ -54,6 +54,7 @@ func testKill(s *suite) {
 	for round := range 2 * len(classes) {
 		d := classes[round%len(classes)]
 		reports := crash.AfterReports[report](s.T, task{Dir: dir, Class: d, First: version}, 10+rand.IntN(70))
+		s.Killed()
 		for _, r := range reports {
 			state[r.ID] = r
 		}
@@ -178,6 +179,7 @@ func testRichKill(s *suite) {
 	for _, d := range s.Classes() {
 		reports := crash.AfterReports[report](s.T, task{Dir: dir, Class: d, First: version, Rich: true},
 			10+rand.IntN(60))
+		s.Killed()
 		store, closeAll := s.storeIn(dir)
 		c, err := store.Riches(s.Ctx(), s.target.options(record.Options{Indexes: richIndexes}))
 		s.Must("open", err)

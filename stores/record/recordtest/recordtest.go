@@ -25,6 +25,10 @@ type Target struct {
 
 	Codec    record.Codec
 	Volatile bool // nothing outlives Close
+
+	// Settle waits until nothing is under way any more that killed processes had begun. Nil where
+	// that ends with them.
+	Settle func(ctx context.Context) error
 }
 
 // Store is an open store of collections. It opens collections of the suite's types.
@@ -46,7 +50,7 @@ type Store interface {
 // binary again, with the same test selected, for processes to kill.
 func Run(t *testing.T, target Target) {
 	crash.Work(t, func(job task) error { return job.run(target) })
-	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile}
+	kept := frame.Target{Delivers: target.Delivers, Volatile: target.Volatile, Settle: target.Settle}
 	frame.Run(t, kept, cases, func(s frame.Suite) *suite { return &suite{s, target} })
 }
 
