@@ -56,6 +56,10 @@ type Options struct {
 	// Unsynced nodes sync nothing: what they have outlives their processes, and not a loss of
 	// power. A suite of what clients do is done in half the time.
 	Unsynced bool
+	// Direct nodes reach each other without this process, and cannot be parted. Otherwise there
+	// are goroutines here that carry what nodes say: more whenever a node wants one more
+	// connection, for as long as the nodes live.
+	Direct bool
 }
 
 // run runs a node until its standard input ends, as it does when the test has died.
@@ -125,7 +129,11 @@ func StartWith(t testing.TB, n int, o Options) *Cluster {
 
 // New starts a cluster of n nodes, which keep their data in folders in dir. It has to be stopped.
 func New(dir string, n int, o Options) (*Cluster, error) {
-	network, err := newNetwork(n)
+	proxies := n
+	if o.Direct {
+		proxies = 0
+	}
+	network, err := newNetwork(proxies)
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +148,9 @@ func New(dir string, n int, o Options) (*Cluster, error) {
 		listen, err := freePort()
 		if err != nil {
 			return nil, errors.Join(err, network.close())
+		}
+		if o.Direct {
+			peer = "http://" + listen
 		}
 		c.nodes[i] = node{Name: name, Dir: filepath.Join(dir, name), Client: "http://" + client, Peer: peer, Listen: listen,
 			Options: o}
@@ -274,7 +285,8 @@ func (c *Cluster) Kill(i int) error {
 }
 
 // Part cuts the network between some nodes, each alone, and all others: none reaches them, nor do
-// they reach any. Clients reach all. Without nodes it puts the network together again.
+// they reach any. Clients reach all. Without nodes it puts the network together again. The
+// nodes must not be Direct.
 func (c *Cluster) Part(nodes ...int) { c.network.set(nodes...) }
 
 // Stop kills all nodes.

@@ -19,14 +19,14 @@ import (
 // it sends goes through a proxy of its own, so that who speaks to whom is known. Clients do not go
 // through it.
 type network struct {
-	proxies []net.Listener
+	proxies []net.Listener // none if the nodes are Direct
 	lock    sync.Mutex
 	nodes   []node
 	apart   []int         // nodes that the others do not reach, nor they those
 	changed chan struct{} // closed when apart changes
 }
 
-// newNetwork makes a network of n nodes.
+// newNetwork makes a network of n nodes, 0 if they are Direct.
 func newNetwork(n int) (*network, error) {
 	w := &network{changed: make(chan struct{})}
 	for from := range n {
@@ -43,8 +43,11 @@ func newNetwork(n int) (*network, error) {
 	return w, nil
 }
 
-// environment makes node i speak through its proxy.
+// environment makes node i speak through its proxy, if it has one.
 func (w *network) environment(i int) string {
+	if len(w.proxies) == 0 {
+		return "HTTP_PROXY="
+	}
 	return "HTTP_PROXY=http://" + w.proxies[i].Addr().String()
 }
 
@@ -110,6 +113,9 @@ func (w *network) rewrite(r *httputil.ProxyRequest) {
 
 // set says which nodes the others do not reach.
 func (w *network) set(apart ...int) {
+	if len(w.proxies) == 0 {
+		panic("etcdtest: Direct nodes cannot be parted")
+	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.apart = apart
