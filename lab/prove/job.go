@@ -97,7 +97,11 @@ func (l *lane) recording(ctx context.Context, t *task, k int) (*recording, error
 	if l.Writers > 0 && !t.caps.Log {
 		s.writers = l.Writers
 	}
-	r, err := l.record(ctx, t, s, l.seedOf(k), run{})
+	in, err := l.aged(ctx, t, s, l.seedOf(k))
+	if err != nil {
+		return nil, err
+	}
+	r, err := l.record(ctx, t, s, l.seedOf(k), in)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +112,22 @@ func (l *lane) recording(ctx context.Context, t *task, k int) (*recording, error
 	t.recordings[k] = r
 	l.noteWork(t.pair, r)
 	return r, nil
+}
+
+// aged returns how a scene is recorded: in what an earlier run has left, if the store is to be old.
+func (l *lane) aged(ctx context.Context, t *task, s scene, seed uint64) (in run, err error) {
+	if s.aged == 0 {
+		return in, nil
+	}
+	from := slices.Repeat([]uint64{uint64(s.aged)}, s.writers)
+	s.legs = slices.Repeat([]leg{{reopen, 1}}, s.aged)
+	rec, err := l.record(ctx, t, s, mix(seed, "aged"), run{})
+	if err != nil {
+		return in, err
+	}
+	in.before = rec.goOn(len(rec.steps), from, mix(seed, "salt", "aged"))
+	in.options.From, err = rec.end(everything)
+	return in, err
 }
 
 func (r *runner) seedOf(k int) uint64 {

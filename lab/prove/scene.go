@@ -21,6 +21,7 @@ type scene struct {
 	level   bool // all commits of several writers are begun together, so that a repeated run is like the first
 	apart   bool // each writer is in a process of its own, if the engine lets several in
 	deep    bool // the store lies within several folders, none of which is there before
+	aged    int  // how often the store was opened, written to and closed before
 	// who takes the place of a killed process closes the store before its first commit, which may
 	// hide what he found
 	looks bool
@@ -29,7 +30,8 @@ type scene struct {
 
 // scenes are the recorded runs. A proof goes through them again and again, with other seeds. One
 // closes the store six times before it compacts: Badger writes a table at each, and merges and
-// removes none before there are as many.
+// removes none before there are as many. In the last the store is old: a record of changes that is
+// appended to with each opening has grown beyond a sector, within which nothing is torn.
 var scenes = []scene{
 	{writers: 1, work: work{Sizes: 1, Batch: 40}, legs: []leg{{"", 8}, {reopen, 7}, {compact, 6}, {backup, 3},
 		{reopen, 4}}},
@@ -43,6 +45,8 @@ var scenes = []scene{
 	{writers: 1, weak: true, loose: true, work: work{Batch: 200}, legs: []leg{{"", 10}, {backup, 6}, {reopen, 10}}},
 	{writers: 2, apart: true, slow: true, small: true, weak: true, work: work{Batch: 40},
 		legs: []leg{{"", 6}, {compact, 3}, {hold, 6}, {reopen, 5}}},
+	{writers: 1, aged: 24, small: true, work: work{Batch: 40},
+		legs: []leg{{"", 3}, {reopen, 2}, {reopen, 2}, {compact, 2}, {reopen, 2}, {reopen, 2}}},
 }
 
 // faulty are the runs in which an operation fails: short, so that each operation has its turn.

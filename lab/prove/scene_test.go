@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"path"
 	"reflect"
 	"slices"
 	"testing"
@@ -152,4 +153,34 @@ func (s scene) weakBefore(first string) bool {
 		n += leg.Commits
 	}
 	return false
+}
+
+// Badger's manifest is appended to with each table. In a new store it lies within one sector, of
+// which nothing is torn.
+func TestAnOldStoreHasRecordsThatAreTorn(t *testing.T) {
+	l, task := laneOf(t, "badger", result.FaultPower)
+	k := slices.IndexFunc(scenes, func(s scene) bool { return s.aged > 0 })
+	rec, err := l.recording(t.Context(), task, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn := slices.ContainsFunc(rec.crossing(), func(i int) bool { return path.Base(rec.steps[i-1].Path) == "MANIFEST" })
+	if !torn || rec.trouble != nil {
+		t.Errorf("no record of the manifest lies in two sectors; trouble %v", rec.trouble)
+	}
+	img, err := rec.end(everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := l.examineImage(t.Context(), task, img, rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := uint64(scenes[k].aged)
+	for _, leg := range scenes[k].legs {
+		want += leg.Commits
+	}
+	if o.Broken != "" || o.Torn != "" || !slices.Equal(o.N, []uint64{want}) {
+		t.Errorf("%+v, want %d commits", o, want)
+	}
 }
