@@ -40,6 +40,9 @@
 // it left are written and synced once more, as it may have died of a sync that failed. On Windows
 // only damaged tables are found.
 //
+// ours_manifest.go: a record at the end of the manifest that a power loss has torn is cut off,
+// except on Windows. Badger refuses to open the store.
+//
 // ours_bulk.go: with which options a load takes little memory.
 //
 // ours_check.go: Check reads the value log, too, and outlives Badger's panics over damaged files.

@@ -11,3 +11,5 @@ func SetPatience(t *testing.T, d time.Duration) {
 	patience = d
 	t.Cleanup(func() { patience = old })
 }
+
+var Record = record

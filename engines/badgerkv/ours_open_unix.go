@@ -35,6 +35,9 @@ func removeLeftovers(o badger.Options) (err error) {
 // lock is held.
 func clean(o badger.Options) error {
 	entries, err := os.ReadDir(o.Dir)
+	if err == nil {
+		err = cutManifest(filepath.Join(o.Dir, badger.ManifestFilename))
+	}
 	if err != nil {
 		return err
 	}
