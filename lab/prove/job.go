@@ -97,11 +97,10 @@ func (l *lane) recording(ctx context.Context, t *task, k int) (*recording, error
 	if l.Writers > 0 && !t.caps.Log {
 		s.writers = l.Writers
 	}
-	in, err := l.aged(ctx, t, s, l.seedOf(k))
-	if err != nil {
-		return nil, err
+	r, in, err := l.aged(ctx, t, s, l.seedOf(k))
+	if err == nil && (r == nil || r.trouble == nil) {
+		r, err = l.record(ctx, t, s, l.seedOf(k), in)
 	}
-	r, err := l.record(ctx, t, s, l.seedOf(k), in)
 	if err != nil {
 		return nil, err
 	}
@@ -114,20 +113,20 @@ func (l *lane) recording(ctx context.Context, t *task, k int) (*recording, error
 	return r, nil
 }
 
-// aged returns how a scene is recorded: in what an earlier run has left, if the store is to be old.
-func (l *lane) aged(ctx context.Context, t *task, s scene, seed uint64) (in run, err error) {
+// aged returns how a scene is recorded: in what an earlier run has left, which it returns too, if
+// the store is to be old. One that had trouble is all that there is to look at.
+func (l *lane) aged(ctx context.Context, t *task, s scene, seed uint64) (rec *recording, in run, err error) {
 	if s.aged == 0 {
-		return in, nil
+		return nil, in, nil
 	}
 	from := slices.Repeat([]uint64{uint64(s.aged)}, s.writers)
 	s.legs = slices.Repeat([]leg{{reopen, 1}}, s.aged)
-	rec, err := l.record(ctx, t, s, mix(seed, "aged"), run{})
-	if err != nil {
-		return in, err
+	if rec, err = l.record(ctx, t, s, mix(seed, "aged"), run{}); err != nil {
+		return nil, in, err
 	}
 	in.before = rec.goOn(len(rec.steps), from, mix(seed, "salt", "aged"))
 	in.options.From, err = rec.end(everything)
-	return in, err
+	return rec, in, err
 }
 
 func (r *runner) seedOf(k int) uint64 {
@@ -399,7 +398,6 @@ func (l *lane) recoverFrom(ctx context.Context, j *job, c candidate, until time.
 	if err != nil {
 		return err
 	}
-	rec.recovered = &c
 	l.troubled(j.cells, rec)
 	x := newExplorer(rec, 0, "again")
 	x.left, x.cells = rec.pressing(x.left), j.cellOf

@@ -31,7 +31,6 @@ type recording struct {
 	copies    bool // it made backups, and began with nothing
 	mapped    bool // it wrote through memory maps, of which the disk hears late
 	strikes   []powerfs.Strike
-	recovered *candidate // what the disk held at first; nil is nothing
 	options   powerfs.Options
 	stopped   []int64 // when the processes were stopped, to see what their death would leave
 	uses      []powerfs.Use
