@@ -121,7 +121,7 @@ func (l *lane) aged(ctx context.Context, t *task, s scene, seed uint64) (rec *re
 	}
 	from := slices.Repeat([]uint64{uint64(s.aged)}, s.writers)
 	s.legs = slices.Repeat([]leg{{reopen, 1}}, s.aged)
-	if rec, err = l.record(ctx, t, s, mix(seed, "aged"), run{}); err != nil {
+	if rec, err = l.record(ctx, t, s, mix(seed, "aged"), run{closes: true}); err != nil {
 		return nil, in, err
 	}
 	in.before = rec.goOn(len(rec.steps), from, mix(seed, "salt", "aged"))

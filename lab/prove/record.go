@@ -55,6 +55,7 @@ type run struct {
 	faults  []powerfs.Fault // that are to come once the last process begins
 	freezes bool            // the processes are stopped again and again
 	meets   *meeting        // two processes work one behind the other
+	closes  bool            // a process that is done closes the store
 }
 
 // record runs a scene on a disk.
@@ -72,7 +73,7 @@ func (l *lane) record(ctx context.Context, t *task, s scene, seed uint64, in run
 	faulty := len(o.Faults)+len(in.faults) > 0 || o.Space > 0
 	r := &recording{scene: s, seed: seed, store: t.storeOf(s, g.dir), options: o}
 	spec := writeSpec{Store: r.store, Past: newPast(seed, s.writers), From: make([]uint64, s.writers), Legs: s.legs,
-		Resume: faulty}
+		Resume: faulty, Close: in.closes}
 	if s.slow {
 		spec.Pause, spec.Level = 2*syncTime, s.level
 	}

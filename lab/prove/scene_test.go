@@ -184,3 +184,23 @@ func TestAnOldStoreHasRecordsThatAreTorn(t *testing.T) {
 		t.Errorf("%+v, want %d commits", o, want)
 	}
 }
+
+// Commits that a process has not given to the system are no part of what it leaves, unless it
+// closes the store.
+func TestAStoreIsClosedWhenItIsOldEnough(t *testing.T) {
+	l, task := laneOfClass(t, "pebble", kv.Buffered, result.FaultPower)
+	s := scene{writers: 1, aged: 2}
+	for n := range uint64(8) {
+		rec, in, err := l.aged(t.Context(), task, s, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := l.examineImage(t.Context(), task, in.options.From, rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(o.N, []uint64{uint64(s.aged)}) || o.Broken != "" {
+			t.Fatalf("%+v, want %d commits", o, s.aged)
+		}
+	}
+}
