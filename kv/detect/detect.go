@@ -81,8 +81,8 @@ func Path(path string) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	found.Locked = locked(path)
-	return found, nil
+	found.Locked, err = locked(path)
+	return found, err
 }
 
 // settled looks again at what seems to be damaged, until it looks the same twice: another process

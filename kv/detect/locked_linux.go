@@ -1,38 +1,33 @@
 package detect
 
 import (
-	"fmt"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
+	"slices"
 
-	"golang.org/x/sys/unix"
+	"github.com/assaydb/assay/kv/detect/locks"
 )
 
 // locked reports whether a process has a lock on the file, or on the folder or a file in it, by the
 // kernel's list. Unlike a try to take the lock it keeps nobody out meanwhile.
-func locked(path string) bool {
-	list, err := os.ReadFile("/proc/locks")
-	if err != nil {
-		return false
+func locked(path string) (bool, error) {
+	held, err := locks.Held()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return false, nil // this system does not tell
 	}
-	paths := []string{path, path + "-shm"} // the second is where SQLite locks in WAL mode
+	if err != nil {
+		return false, err
+	}
+	names := []string{path, path + "-shm"} // the second is where SQLite locks in WAL mode
 	if inside, err := os.ReadDir(path); err == nil {
 		for _, e := range inside {
-			paths = append(paths, filepath.Join(path, e.Name()))
+			names = append(names, filepath.Join(path, e.Name()))
 		}
 	}
-	for _, p := range paths {
-		info, err := os.Stat(p)
-		if err != nil {
-			continue
-		}
-		s, ok := info.Sys().(*syscall.Stat_t)
-		if ok && strings.Contains(string(list), fmt.Sprintf(" %02x:%02x:%d ", unix.Major(s.Dev), unix.Minor(s.Dev),
-			s.Ino)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool {
+		id := locks.ID(name)
+		return id != "" && slices.ContainsFunc(held, func(l locks.Lock) bool { return l.File == id })
+	}), nil
 }

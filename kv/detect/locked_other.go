@@ -2,4 +2,4 @@
 
 package detect
 
-func locked(string) bool { return false }
+func locked(string) (bool, error) { return false, nil }
