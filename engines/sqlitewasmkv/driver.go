@@ -15,9 +15,9 @@
 // # What is ours
 //
 //   - ours_checkpoint.go: says when a checkpoint is due, has one copy all, keeps a log that is not
-//     whole, and syncs the folder behind a new log, which go-sqlite3 v0.35.6 leaves out. The folder of a rollback
-//     journal is not synced before the database is written: a file system that orders names by
-//     nothing but the sync of their folder (strict, in docs/durability.md) may lose the journal
+//     whole, and syncs the folder behind a new log, which go-sqlite3 v0.35.6 leaves out. The folder of
+//     a rollback journal is not synced before the database is written: a file system that orders
+//     names by nothing but the sync of their folder (strict, in docs/durability.md) may lose it
 //   - ours_lock_linux.go, ours_lock_other.go: nobody checkpoints while one is told to copy all; on
 //     Linux alone
 //   - ours_syncs.go: tells of the syncs, where somebody asks, but not on Windows, nor on file systems

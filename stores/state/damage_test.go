@@ -2,11 +2,13 @@ package state_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/stores/state"
@@ -78,5 +80,48 @@ func TestDamageThatLooksLikeSomethingElse(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A process that was killed amid a commit leaves a journal. Who reads undoes it, and waits for
+// nobody.
+func TestAJournalThatAKilledProcessLeftIsUndone(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	options := &state.Options{Buckets: []state.Bucket{{Name: "b"}}, Wait: time.Second}
+	store, err := state.New("sqlite:"+from+"?journal_mode=DELETE", options)
+	if err == nil {
+		err = store.Put(t.Context(), "b", []byte("k"), []byte("kept"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := kv.Open(t.Context(), "sqlite:"+filepath.Join(from, "state.db")+"?journal_mode=DELETE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Begin(t.Context(), kv.Flushed)
+	if err == nil {
+		err = tx.Put([]byte("another"), []byte("lost"))
+	}
+	for _, name := range []string{"state.db", "state.db-journal"} {
+		data, failed := os.ReadFile(filepath.Join(from, name))
+		if err = errors.Join(err, failed); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "-journal") {
+			data[0] = 0xd9 // the first magic byte, which is there as soon as it is synced
+		}
+		if err := os.WriteFile(filepath.Join(to, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(tx.Rollback(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if store, err = state.New("sqlite:"+to+"?journal_mode=DELETE", options); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := store.Get(t.Context(), "b", []byte("k")); err != nil || string(got) != "kept" {
+		t.Errorf("got %q, %v", got, err)
 	}
 }

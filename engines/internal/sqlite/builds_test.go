@@ -64,7 +64,7 @@ var cases = []struct {
 	{"a log that nobody closed is written once more", aLogThatNobodyClosedIsWrittenOnceMore},
 	{"a log that cannot be mended stays for the next", aLogThatCannotBeMendedStaysForTheNext},
 	{"a log of others is written once more before a checkpoint", aLogOfOthersIsWrittenOnceMoreBeforeACheckpoint},
-	{"who reads alone waits for a journal to go", whoReadsAloneWaitsForAJournalToGo},
+	{"who reads alone is told of a dead commit", whoReadsAloneIsToldOfADeadCommit},
 	{"a write comes through beside readers that never pause", aWriteComesThroughBesideReadersThatNeverPause},
 	{"a backup is a store of its own", aBackupIsAStoreOfItsOwn},
 	{"compact shrinks the file beside a reader", compactShrinksTheFileBesideAReader},

@@ -99,6 +99,7 @@
 //     copy all, in a file ours_checkpoint.go
 //   - ours_cover.go: a synced commit that changes nothing is synced, for the weaker ones before it
 //   - ours_look.go: reading leaves no files
+//   - ours_journal.go: who may not write is told whether the one whose journal is there has died
 //   - ours_figures.go: what is counted, and whether others have committed
 //
 // # The handle
@@ -148,7 +149,7 @@ func (l *Library) Open(_ context.Context, c driver.Config) (driver.Store, error)
 	if err := s.open(); errors.Is(err, errNotADB) {
 		return nil, s.foreign(err)
 	} else if err != nil {
-		return nil, errors.Join(err, s.looked())
+		return nil, errors.Join(s.abandoned(err), s.looked())
 	}
 	if err = s.protect(s.marked()); created && err == nil {
 		err = s.onSync.Dir(filepath.Dir(s.path))

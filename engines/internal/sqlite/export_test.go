@@ -26,6 +26,8 @@ func (s *Store) Idle() int     { return len(s.idle[readers]) }
 
 func (s *Store) Reading(ctx context.Context, fn func(*conn) error) error { return s.reading(ctx, fn) }
 
+func (s *Store) Abandoned(err error) error { return s.abandoned(err) }
+
 func ConnOf(tx driver.Txn) *conn { return tx.(*txn).c }
 
 func (s *Store) LevelFor(d driver.Durability) int { return slices.Index(levels, s.levelFor(d)) }

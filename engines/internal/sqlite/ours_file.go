@@ -111,6 +111,8 @@ func (s *Store) checkLength(c *conn) error {
 		Hint: hints[driver.Corrupt]}
 }
 
+var errNotADB = errors.New("not an SQLite database")
+
 // foreign tells what a file is that SQLite does not take for one of its own. SQLite: closing the
 // file drops locks that this process has on it, but nobody has one on such a file.
 func (s *Store) foreign(err error) error {

@@ -45,8 +45,6 @@ func refused(name, want, got string) error {
 // -wal and -shm.
 func readOnlyFailure(err error) error {
 	switch driver.KindOf(err) {
-	case driver.Busy:
-		return &driver.Error{Kind: driver.Busy, Err: err, Hint: "or a process died amid a commit: open it once without mode=ro"}
 	case driver.NotWritable, driver.NoStore, driver.Permission:
 		return &driver.Error{Kind: driver.Permission, Err: fmt.Errorf("the files -wal and -shm cannot be created: %w",
 			err),

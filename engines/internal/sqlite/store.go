@@ -118,10 +118,10 @@ func (s *Store) Caps() driver.Caps { return s.caps }
 func (s *Store) Snapshot(context.Context) (driver.Reader, error) {
 	c, err := s.lend(readers)
 	if err != nil {
-		return nil, err
+		return nil, s.abandoned(err)
 	}
 	if err := c.reader.pin(); err != nil {
-		return nil, errors.Join(err, s.takeBack(c, readers))
+		return nil, errors.Join(s.abandoned(err), s.takeBack(c, readers))
 	}
 	return &c.reader, nil
 }
@@ -130,13 +130,13 @@ func (s *Store) Snapshot(context.Context) (driver.Reader, error) {
 func (s *Store) Get(_ context.Context, dst, key []byte) ([]byte, error) {
 	c, err := s.lend(readers)
 	if err != nil {
-		return dst, err
+		return dst, s.abandoned(err)
 	}
 	v, err := c.reader.Get(dst, key)
 	if cerr := s.takeBack(c, readers); cerr != nil {
 		return dst, cerr
 	}
-	return v, err
+	return v, s.abandoned(err)
 }
 
 // Close closes all connections. In WAL mode the last one of all processes copies the log into the

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assaydb/assay/engines/internal/sqlite"
 	"github.com/assaydb/assay/kv"
 )
 
@@ -563,6 +564,8 @@ func shareStore(t *testing.T, engines []string) {
 	}
 }
 
+// work opens, puts and closes, and reads beside the commits of others. SQLite takes the journal of
+// one that has just begun for what a dead process has left.
 func work(t *testing.T, part string) {
 	url, name, _ := strings.Cut(part, " ")
 	for n := range workerPuts {
@@ -583,45 +586,56 @@ func work(t *testing.T, part string) {
 	}
 }
 
-// SQLite: a journal beside which nobody holds a lock is one of a process that died, or of one that
-// took its lock behind the look. Who may not write cannot try which.
-func whoReadsAloneWaitsForAJournalToGo(t *testing.T, engine string) {
+// A journal that a dead process has left is undone by one who may write. Who may not is told at
+// once, whether it opens the store then or has it open. That of a commit which began behind
+// SQLite's look for its lock is waited for.
+func whoReadsAloneIsToldOfADeadCommit(t *testing.T, engine string) {
 	dir := t.TempDir()
 	path, left := filepath.Join(dir, "db"), filepath.Join(dir, "left")
 	db := open(t, engine, path, "?journal_mode=DELETE")
 	put(t, db, "a", "0")
+	beside := open(t, engine, path, "?mode=ro").Driver().(*sqlite.Store)
+	seen := sqlite.NewError(sqlite.ReadOnlyRollback, "a journal", nil)
+	wantKind(t, "a journal that has gone", beside.Abandoned(seen), kv.Busy)
 	tx, err := db.Begin(t.Context(), kv.Synced)
 	if err == nil {
 		err = tx.Put([]byte("a"), []byte("1"))
 	}
+	wantKind(t, "a journal of a live commit", beside.Abandoned(seen), kv.Busy)
+	var journal []byte
 	for _, ending := range []string{"", "-journal"} {
 		data, failed := os.ReadFile(path + ending)
-		if err = errors.Join(err, failed); err == nil {
-			if ending != "" {
-				data[0] = 0xd9 // the first magic byte, which is there as soon as the journal is synced
-			}
-			err = os.WriteFile(left+ending, data, 0o600)
+		if err = errors.Join(err, failed); err == nil && ending == "" {
+			err = os.WriteFile(left, data, 0o600)
 		}
+		journal = data
 	}
 	if err := errors.Join(err, tx.Rollback()); err != nil {
 		t.Fatal(err)
 	}
-	url := engine + ":" + left + "?mode=ro&wait="
-	_, err = kv.Open(t.Context(), url+"10ms")
-	wantKind(t, "opening while it is there", err, kv.Busy)
+	journal[0] = 0xd9 // the first magic byte, which is there as soon as the journal is synced
+	url := engine + ":" + left + "?mode=ro&wait=1m"
+	reads, err := kv.Open(t.Context(), url)
+	if err == nil {
+		err = os.WriteFile(left+"-journal", journal, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = reads.Get(t.Context(), []byte("a"))
+	wantKind(t, "a get", err, kv.NotWritable)
+	_, err = reads.Snapshot(t.Context())
+	wantKind(t, "a snapshot", err, kv.NotWritable)
+	_, err = kv.Open(t.Context(), url)
+	wantKind(t, "opening", err, kv.NotWritable)
 	if hint := kv.HintOf(err); !strings.Contains(hint, "without mode=ro") {
 		t.Errorf("hint: %q", hint)
 	}
-	gone := make(chan error, 1)
-	time.AfterFunc(20*time.Millisecond, func() { gone <- os.Remove(left + "-journal") })
-	reads, err := kv.Open(t.Context(), url+"1m")
-	if err := errors.Join(err, <-gone); err != nil {
-		t.Fatal(err)
-	}
-	defer closeDB(t, reads)
+	closeDB(t, open(t, engine, left, "?journal_mode=DELETE"))
 	if got := get(t, reads, "a"); got != "0" {
 		t.Errorf("got %q", got)
 	}
+	closeDB(t, reads)
 }
 
 // aWriteComesThroughBesideReadersThatNeverPause holds a snapshot at any time: it lets go of one
