@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
@@ -40,7 +41,7 @@ var scenes = []scene{
 		legs: []leg{{"", 14}, {compact, 6}, {hold, 8}, {reopen, 4}, {reopen, 2}, {reopen, 2}, {reopen, 2}, {reopen, 2},
 			{reopen, 2}, {compact, 4}}},
 	{writers: 1, work: work{Sizes: 2, Batch: 2500}, legs: []leg{{"", 9}, {reopen, 9}}},
-	{writers: 4, slow: true, small: true, weak: true, work: work{Sizes: 1},
+	{writers: 4, slow: true, small: true, weak: true, work: work{Sizes: 1, Batch: 40},
 		legs: []leg{{"", 6}, {hold, 4}, {reopen, 6}, {compact, 4}, {linger, 16}, {reopen, 1}, {await, 12}}},
 	{writers: 1, weak: true, loose: true, work: work{Batch: 200}, legs: []leg{{"", 10}, {backup, 6}, {reopen, 10}}},
 	{writers: 2, apart: true, slow: true, small: true, weak: true, work: work{Batch: 40},
@@ -96,17 +97,22 @@ func (p *pair) excused(s scene) bool {
 	return s.apart && s.weak && opens && p.caps.Shared && p.caps.Class == kv.Synced && p.caps.Mixed != kv.Synced
 }
 
-// smallOptions let files fill up within a short run. The first set of which an engine knows all
-// options is used. Pebble stops no writes while a table in memory is written out, so that the next
-// one is full meanwhile. SQLite's pages are smaller than a block of a file system, amid which a
-// file may then be cut.
-var smallOptions = []map[string]string{
-	{"MemTableSize": "1310720", "ValueThreshold": "4096", "ValueLogFileSize": "1048576"},
-	{"MemTableSize": "65536", "MemTableStopWritesThreshold": "4", "L0CompactionThreshold": "2", "LBaseMaxBytes": "65536"},
-	{"WriteBuffer": "65536", "CompactionTableSize": "32768", "CompactionTotalSize": "65536"},
-	{"AutoShrinkMinSize": "65536", "AutoShrinkPercentage": "30"},
-	{"wal_autocheckpoint": "20", "page_size": "2048", "cache_size": "8"},
-	{"PageSize": "1024", "FreelistType": "hashmap"},
+// smallOptions let files fill up within a short run, of whose commits a large one puts so many
+// pairs. The first set of which an engine knows all options is used. Of Badger's table in memory a
+// commit takes 15 % at most. Pebble stops no writes while a table in memory is written out, so that
+// the next one is full meanwhile. SQLite's pages are smaller than a block of a file system, amid
+// which a file may then be cut.
+func smallOptions(pairs int) []map[string]string {
+	const least, pair, others = 64 << 10, 235, 4500 // bytes in Badger's table, on the average
+	table := strconv.Itoa(max(least, (others+pairs*pair)*100/15))
+	return []map[string]string{
+		{"MemTableSize": table, "ValueThreshold": "1024", "ValueLogFileSize": "1048576"},
+		{"MemTableSize": "65536", "MemTableStopWritesThreshold": "4", "L0CompactionThreshold": "2", "LBaseMaxBytes": "65536"},
+		{"WriteBuffer": "65536", "CompactionTableSize": "32768", "CompactionTotalSize": "65536"},
+		{"AutoShrinkMinSize": "65536", "AutoShrinkPercentage": "30"},
+		{"wal_autocheckpoint": "20", "page_size": "2048", "cache_size": "8"},
+		{"PageSize": "1024", "FreelistType": "hashmap"},
+	}
 }
 
 // calm are small options that are left out where the disk fails: Badger gives up a table when the
@@ -116,13 +122,13 @@ var calm = map[string][]string{"ValueThreshold": {"MemTableSize"}}
 
 // smaller returns the options of an engine with small ones among them; those that were given stay.
 // It returns the same where it knows of none.
-func smaller(engine, options string, fails bool) string {
+func smaller(engine, options string, pairs int, fails bool) string {
 	d, ok := driver.Lookup(engine)
 	given, err := url.ParseQuery(options)
 	if !ok || err != nil {
 		return options
 	}
-	for _, set := range smallOptions {
+	for _, set := range smallOptions(pairs) {
 		if slices.ContainsFunc(slices.Collect(maps.Keys(set)),
 			func(name string) bool { return !knows(d.Info(), name) }) {
 			continue
@@ -195,7 +201,7 @@ func (p *pair) storeOf(s scene, dir string) storeSpec {
 	spec := p.store(dir)
 	spec.Deep = s.deep
 	if s.small {
-		spec.Entry.Options = smaller(spec.Entry.Engine, spec.Entry.Options, s.fails)
+		spec.Entry.Options = smaller(spec.Entry.Engine, spec.Entry.Options, s.work.Batch, s.fails)
 	}
 	return spec
 }

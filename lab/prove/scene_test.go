@@ -20,7 +20,7 @@ func TestEveryEngineHasSmallOptions(t *testing.T) {
 		if _, ok := driver.Lookup(engine); !ok {
 			t.Fatalf("%s is not in this binary", engine)
 		}
-		if got := smaller(engine, "", false); got == "" {
+		if got := smaller(engine, "", 0, false); got == "" {
 			t.Errorf("%s: none of the sets of small options is its own", engine)
 		}
 	}
@@ -182,6 +182,20 @@ func TestAnOldStoreHasRecordsThatAreTorn(t *testing.T) {
 	}
 	if o.Broken != "" || o.Torn != "" || !slices.Equal(o.N, []uint64{want}) {
 		t.Errorf("%+v, want %d commits", o, want)
+	}
+}
+
+// What comes together is in two tables of Badger's where the first one is full amid it.
+func TestATableIsFullWhileCommitsMeet(t *testing.T) {
+	l, task := laneOf(t, "badger", result.FaultPower)
+	k := slices.IndexFunc(scenes, func(s scene) bool { return s.small && s.writers > 2 })
+	rec, err := l.recording(t.Context(), task, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := func(s powerfs.Step) bool { return path.Base(s.Path) == "00002.mem" }
+	if !slices.ContainsFunc(rec.steps, second) || rec.trouble != nil {
+		t.Errorf("no table was full; trouble %v", rec.trouble)
 	}
 }
 
