@@ -79,8 +79,9 @@ func (s State) Sort() string {
 	return "one change alone"
 }
 
-// Torn reports whether it is the state of one page of which some sectors are as they were.
-func (s State) Torn() bool { return s.pick != nil && s.pick.part == tornPage }
+// Torn reports whether it is the state of one page of which some sectors are as they were, or of a
+// write of which the first sectors are all that is there.
+func (s State) Torn() bool { return s.pick != nil && (s.pick.part == tornPage || s.pick.tear > 0) }
 
 // Random returns one of the states that a rule allows, by a seed.
 func Random(r Rule, seed uint64) State { return State{Rule: r, seed: seed} }

@@ -145,7 +145,7 @@ func TestARecordIsTornWhereASectorEnds(t *testing.T) {
 			t.Errorf("seed %d: a sector is torn: %v", seed, found)
 		}
 	}
-	if !both["f=500×o12×020×x"] || len(both) != 2 {
+	if !both["f=500×o12×020×x"] || !both["f=500×o12×x"] || len(both) != 3 {
 		t.Errorf("got %v", both)
 	}
 }

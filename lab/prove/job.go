@@ -297,12 +297,14 @@ func (j *job) allStates(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
 	return states
 }
 
-// torn returns some states of a moment in which a page is torn.
+// torn returns some states of a moment in which a page or a write is torn.
 func (j *job) torn(p *powerfs.Player, rng *rand.Rand) []powerfs.State {
-	const most = 3
 	states := slices.DeleteFunc(p.States(j.entries(), rng), func(s powerfs.State) bool { return !s.Torn() })
+	if len(states) == 0 {
+		return nil
+	}
 	rng.Shuffle(len(states), func(a, b int) { states[a], states[b] = states[b], states[a] })
-	return states[:min(most, len(states))]
+	return few(states, rng)
 }
 
 // cellOf returns the cell of a rule, nil if the rule was not asked for.
