@@ -52,6 +52,7 @@ var cases = []struct {
 	{"typed options are those of the URL", typedOptionsAreThoseOfTheURL},
 	{"the length of a value is told without reading it", theLengthOfAValueIsToldWithoutReadingIt},
 	{"a full disk is not done and the store goes on", aFullDiskIsNotDoneAndTheStoreGoesOn},
+	{"a commit without space does not come back", aCommitWithoutSpaceDoesNotComeBack},
 	{"a failed sync of a checkpoint is not passed over", aFailedSyncOfACheckpointIsNotPassedOver},
 	{"a failed sync of a checkpoint loses nothing of the one before", aFailedSyncOfACheckpointLosesNothingOfTheOneBefore},
 	{"a failed sync of compact loses nothing", aFailedSyncOfCompactLosesNothing},

@@ -90,12 +90,7 @@ func (s *Store) rewriteLog(c *conn, wait time.Duration) error {
 	if s.journal != wal {
 		return nil
 	}
-	deadline := time.Now().Add(wait)
-	err := s.forgetCopied(c)
-	for driver.KindOf(err) == driver.Busy && time.Now().Before(deadline) {
-		time.Sleep(time.Millisecond)
-		err = s.forgetCopied(c)
-	}
+	err := awaited(wait, func() error { return s.forgetCopied(c) })
 	if err != nil {
 		return err
 	}
@@ -106,12 +101,31 @@ func (s *Store) rewriteLog(c *conn, wait time.Duration) error {
 	return errors.Join(err, c.rollback())
 }
 
+// awaited returns what begin does, which is called again for a while where it is Busy.
+func awaited(wait time.Duration, begin func() error) error {
+	deadline := time.Now().Add(wait)
+	err := begin()
+	for driver.KindOf(err) == driver.Busy && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+		err = begin()
+	}
+	return err
+}
+
+// begin begins a transaction that writes.
+func (c *conn) begin() error {
+	if rc := c.run(kindBegin, nil, nil); rc != Done {
+		return c.db.Failure(rc)
+	}
+	return nil
+}
+
 // forgetCopied begins a transaction of c, with a log of which nothing counts as copied. SQLite: a
 // checkpoint that readers keep from the end of the log does not sync what it copies, and the next
 // one begins behind it. If the sync of that one fails, both are lost.
 func (s *Store) forgetCopied(c *conn) error {
-	if rc := c.run(kindBegin, nil, nil); rc != Done {
-		return c.db.Failure(rc)
+	if err := c.begin(); err != nil {
+		return err
 	}
 	rc := c.db.CopyAll()
 	if rc == OK {
@@ -128,6 +142,12 @@ const (
 	CheckpointLock = 1
 	CopiedInShm    = 96
 	ShmRegion      = 32 << 10
+)
+
+// The sizes of the headers of a log, and of a frame in it.
+const (
+	logHeader   = 32
+	frameHeader = 24
 )
 
 // rewrite writes the frames of the log at path once more and syncs them.
@@ -153,19 +173,88 @@ func rewrite(path string, onSync driver.OnSync) error {
 // endOfLog returns where the frames of a log end. SQLite: each bears the two salts of the header;
 // those behind them are of an earlier round, and a file may hold many more of them.
 func endOfLog(f io.ReaderAt) int64 {
-	const headerSize, frameHeader = 32, 24
-	var header [headerSize]byte
+	var header [logHeader]byte
 	if _, err := f.ReadAt(header[:], 0); err != nil {
 		return 0
 	}
 	frame := frameHeader + int64(endian.BigEndian.Uint32(header[8:]))
-	end := int64(headerSize)
+	end := int64(logHeader)
 	for {
 		var h [frameHeader]byte
 		if _, err := f.ReadAt(h[:], end); err != nil || !bytes.Equal(h[8:16], header[16:24]) {
 			return end
 		}
 		end += frame
+	}
+}
+
+// unwrite takes what a commit has written out of the log that found no space, which err says. The
+// next commit overwrites it, and may end with the same bytes: if power fails amid that, and they
+// are there and what stands before them is not, the log has the one that was not done. Without this
+// it is in doubt.
+func (c *conn) unwrite(err error) error {
+	var undone error
+	if s := c.reader.s; s.journal == wal {
+		if undone = awaited(patience, c.begin); undone == nil {
+			undone = errors.Join(cutLog(s.path+"-wal", s.onSync), c.rollback())
+		}
+	}
+	if undone == nil {
+		return driver.NotDone(err)
+	}
+	return &driver.Error{Kind: driver.InDoubt, Err: errors.Join(err, undone)}
+}
+
+// cutLog makes an end of what stands behind the last commit of the log at path, and syncs that.
+func cutLog(path string, onSync driver.OnSync) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	var first [1]byte
+	end := endOfCommits(f)
+	if _, err = f.ReadAt(first[:], end); err == nil {
+		if _, err = f.WriteAt(make([]byte, frameHeader), end); err == nil {
+			err = onSync.Time(f.Sync)
+		}
+	} else if err == io.EOF { // nothing stands there
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
+
+// endOfCommits returns where the last commit in a log ends. SQLite: each frame bears a sum over all
+// before it, and the last one of a commit how many pages the database has.
+func endOfCommits(f io.ReaderAt) int64 {
+	var header [logHeader]byte
+	if _, err := f.ReadAt(header[:], 0); err != nil {
+		return logHeader
+	}
+	words := endian.ByteOrder(endian.LittleEndian)
+	if header[3]&1 == 1 {
+		words = endian.BigEndian
+	}
+	sum := [2]uint32{endian.BigEndian.Uint32(header[24:]), endian.BigEndian.Uint32(header[28:])}
+	add := func(b []byte) {
+		for ; len(b) > 0; b = b[8:] {
+			sum[0] += words.Uint32(b) + sum[1]
+			sum[1] += words.Uint32(b[4:]) + sum[0]
+		}
+	}
+	frame := make([]byte, frameHeader+endian.BigEndian.Uint32(header[8:]))
+	end := int64(logHeader)
+	for at := end; ; at += int64(len(frame)) {
+		if _, err := f.ReadAt(frame, at); err != nil || !bytes.Equal(frame[8:16], header[16:24]) {
+			return end
+		}
+		add(frame[:8])
+		add(frame[frameHeader:])
+		if sum != [2]uint32{endian.BigEndian.Uint32(frame[16:]), endian.BigEndian.Uint32(frame[20:])} {
+			return end
+		}
+		if endian.BigEndian.Uint32(frame[4:]) > 0 {
+			end = at + int64(len(frame))
+		}
 	}
 }
 

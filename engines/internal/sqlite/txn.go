@@ -24,8 +24,8 @@ func (s *Store) Begin(_ context.Context, d driver.Durability) (driver.Txn, error
 	if err != nil {
 		return nil, err
 	}
-	if rc := c.run(kindBegin, nil, nil); rc != Done {
-		return nil, errors.Join(c.db.Failure(rc), s.endWriting(c))
+	if err := c.begin(); err != nil {
+		return nil, errors.Join(err, s.endWriting(c))
 	}
 	c.txn.ended = false
 	return &c.txn, nil
@@ -87,14 +87,14 @@ func (t *txn) Close() error {
 }
 
 // committed returns the error for what ended a commit before it was done. SQLite: Full is a write
-// that found no space, before the last one of the commit; then it rolls back, and nothing of it can
-// come back. What else fails, above all a sync, is in doubt: the commit may stand in the log as a
-// whole, and earlier ones that were not synced may be lost before it.
+// that found no space, behind which it rolls back. What it has written is taken out of the log, so
+// that nothing of it can come back. What else fails, above all a sync, is in doubt: the commit may
+// stand in the log as a whole, and earlier ones that were not synced may be lost before it.
 func (c *conn) committed(rc int32) error {
 	err := c.db.Failure(rc)
 	switch rc & 0xff {
 	case Full:
-		return driver.NotDone(err)
+		err = c.unwrite(err)
 	case NoMem: // whenever that was
 		err = &driver.Error{Kind: driver.InDoubt, Err: err}
 	}
