@@ -16,18 +16,18 @@ import (
 )
 
 // TestATornRecordOfTheManifestIsCutOff has a store whose manifest ends with a record that lies in
-// two sectors, and takes away each of them, as a power loss may before the record is synced. What
-// is damaged otherwise stays Corrupt.
+// two sectors, with its length in the first, and takes away each of them, as a power loss may
+// before the record is synced. What is damaged otherwise stays Corrupt.
 func TestATornRecordOfTheManifestIsCutOff(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("not repaired on Windows: Badger's lock cannot be held meanwhile")
 	}
-	const sector = 512
+	const sector, length = 512, 4
 	dir := filepath.Join(t.TempDir(), "store")
 	manifest := filepath.Join(dir, badger.ManifestFilename)
 	var before, last int // where the last records begin
 	var m []byte
-	for i := 0; last/sector == max(0, len(m)-1)/sector; i++ {
+	for i := 0; (last+length)/sector == max(length, len(m)-1)/sector; i++ {
 		db, err := kv.Open(t.Context(), "badger:"+dir)
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func TestATornRecordOfTheManifestIsCutOff(t *testing.T) {
 			before, last = last, at
 		}
 	}
-	middle := last/sector*sector + sector
+	middle := (last+length)/sector*sector + sector
 	zeros := func(from, to int) []byte {
 		return bytes.Join([][]byte{m[:from], make([]byte, to-from), m[to:]}, nil)
 	}
