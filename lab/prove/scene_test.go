@@ -155,6 +155,23 @@ func (s scene) weakBefore(first string) bool {
 	return false
 }
 
+// A synced commit that changes nothing keeps the weaker one before it, whether it puts or deletes.
+func TestCommitsOfNothingPutAndDelete(t *testing.T) {
+	for _, k := range []work{{Weak: kv.Flushed}, {Loose: kv.Flushed}} {
+		p, got := past{Work: k}, map[bool]int{}
+		for n := uint64(1); n <= 16; n++ {
+			for p.Seed = range 8 {
+				if k.class(n, kv.Synced) != kv.Synced && p.covered(n) {
+					got[nothingPuts(n)]++
+				}
+			}
+		}
+		if got[true] == 0 || got[false] == 0 {
+			t.Errorf("%+v: %v", k, got)
+		}
+	}
+}
+
 // Badger's manifest is appended to with each table. In a new store it lies within one sector, of
 // which nothing is torn.
 func TestAnOldStoreHasRecordsThatAreTorn(t *testing.T) {

@@ -369,11 +369,15 @@ func (s *keys) commit(ctx context.Context, sc *script, salt uint64, class kv.Dur
 	})
 }
 
+// nothingPuts reports whether the commit of nothing behind commit n puts what is there, and else
+// deletes what is not. The last of two loose commits has an even number.
+func nothingPuts(n uint64) bool { return n/2%2 == 0 }
+
 // nothing deletes what is not there, or puts what is.
 func (s *keys) nothing(ctx context.Context, class kv.Durability) error {
 	sc := s.scripts[0]
 	var b kv.Batch
-	if sc.last.n%2 == 0 {
+	if nothingPuts(sc.last.n) {
 		b.Put([]byte(sc.counterKey()), sc.counter())
 	} else {
 		b.Delete([]byte("nobody's"))
