@@ -111,20 +111,32 @@ func (r *recording) inside() []int {
 // syncs returns the moments before syncs, and the end. Until there, what is certain stays as it is
 // while more and more is acknowledged: a sync that was left out shows at one of these moments, or
 // nowhere. Those come first that follow a sync amid which its file was written: who trusted that
-// one shows there. Then those within large commits, of which a part may be certain. Of each, each
-// file has its turn, and each kind, a rare one first: a table is synced once for many commits.
+// one shows there. Then those within large commits, of which a part may be certain, and then those
+// until which something was acknowledged since the sync before: the others show no more than that.
+// Of each, each file has its turn, and each kind, a rare one first: a table is synced once for many
+// commits.
 func (r *recording) syncs() []int {
-	var first, amid, rest []int
+	var first, amid, told, rest []int
 	large := slices.DeleteFunc(r.extents(), func(c extent) bool { return c.pairs == 0 })
-	going, written, due := map[string]int{}, map[string]bool{}, false
+	acked := map[int]bool{}
+	for _, c := range r.extents() {
+		acked[c.done] = true
+	}
+	going, written, due, tells := map[string]int{}, map[string]bool{}, false, false
 	for i, s := range r.steps {
-		if ends(s) && due {
+		tells = tells || acked[i]
+		switch {
+		case !ends(s):
+		case due:
 			first = append(first, i)
-		} else if ends(s) && slices.ContainsFunc(large, func(c extent) bool { return c.began < i && i < c.done }) {
+		case slices.ContainsFunc(large, func(c extent) bool { return c.began < i && i < c.done }):
 			amid = append(amid, i)
-		} else if ends(s) {
+		case tells:
+			told = append(told, i)
+		default:
 			rest = append(rest, i)
 		}
+		tells = tells && !ends(s)
 		switch {
 		case s.Done:
 			going[s.Path]--
@@ -141,8 +153,8 @@ func (r *recording) syncs() []int {
 	for i, s := range r.steps {
 		files[i] = kindOf(s)
 	}
-	return slices.Concat(rareFirst(first, kinds, files), rareFirst(amid, kinds, files), rareFirst(rest, kinds, files),
-		[]int{len(r.steps)})
+	return slices.Concat(rareFirst(first, kinds, files), rareFirst(amid, kinds, files), rareFirst(told, kinds, files),
+		[]int{len(r.steps)}, rareFirst(rest, kinds, files))
 }
 
 // renamed returns the moments right behind a change or an end of a name, one of each kind in turn:
