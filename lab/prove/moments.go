@@ -112,9 +112,9 @@ func (r *recording) inside() []int {
 // while more and more is acknowledged: a sync that was left out shows at one of these moments, or
 // nowhere. Those come first that follow a sync amid which its file was written: who trusted that
 // one shows there. Then those within large commits, of which a part may be certain, and then those
-// until which something was acknowledged since the sync before: the others show no more than that.
-// Of each, each file has its turn, and each kind, a rare one first: a table is synced once for many
-// commits.
+// until which something was acknowledged since the sync before: the others that follow show no more
+// than that one, which is of the rarest kind of theirs. Of each, each file has its turn, and each
+// kind, a rare one first: a table is synced once for many commits.
 func (r *recording) syncs() []int {
 	var first, amid, told, rest []int
 	large := slices.DeleteFunc(r.extents(), func(c extent) bool { return c.pairs == 0 })
@@ -122,7 +122,13 @@ func (r *recording) syncs() []int {
 	for _, c := range r.extents() {
 		acked[c.done] = true
 	}
-	going, written, due, tells := map[string]int{}, map[string]bool{}, false, false
+	kinds, files, many := surroundings(r.course()), make([]string, len(r.steps)), map[string]int{}
+	for i, s := range r.steps {
+		if files[i] = kindOf(s); ends(s) {
+			many[kinds[i]]++
+		}
+	}
+	going, written, due, tells, teller := map[string]int{}, map[string]bool{}, false, false, -1
 	for i, s := range r.steps {
 		tells = tells || acked[i]
 		switch {
@@ -134,9 +140,13 @@ func (r *recording) syncs() []int {
 		case tells:
 			told = append(told, i)
 		default:
-			rest = append(rest, i)
+			if rest = append(rest, i); teller >= 0 && many[kinds[i]] < many[kinds[teller]] {
+				kinds[teller], files[teller] = kinds[i], files[i]
+			}
 		}
-		tells = tells && !ends(s)
+		if ends(s) && tells {
+			tells, teller = false, i
+		}
 		switch {
 		case s.Done:
 			going[s.Path]--
@@ -148,10 +158,6 @@ func (r *recording) syncs() []int {
 		case s.Kind == powerfs.OnWrite && going[s.Path] > 0:
 			written[s.Path] = true
 		}
-	}
-	kinds, files := surroundings(r.course()), make([]string, len(r.steps))
-	for i, s := range r.steps {
-		files[i] = kindOf(s)
 	}
 	return slices.Concat(rareFirst(first, kinds, files), rareFirst(amid, kinds, files), rareFirst(told, kinds, files),
 		[]int{len(r.steps)}, rareFirst(rest, kinds, files))

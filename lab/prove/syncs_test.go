@@ -68,6 +68,34 @@ func TestMomentsWithinLargeCommitsComeNext(t *testing.T) {
 	}
 }
 
+// What a sync of a table may show is there before the first sync behind the acknowledgement, which
+// has the table's turn.
+func TestARareSyncBehindAnAcknowledgementComesFirst(t *testing.T) {
+	var r recording
+	r.ledger.acks = make([][]ack, 1)
+	at := func() int64 { return int64(10 * len(r.steps)) }
+	sync := func(path string) {
+		r.steps = append(r.steps, powerfs.Step{Kind: powerfs.OnSync, Path: path, Monotonic: at()})
+	}
+	first, table := 0, 0
+	for n := range uint64(9) {
+		began := at() - 1
+		sync("log")
+		r.ledger.acks[0] = append(r.ledger.acks[0], ack{N: n + 1, Began: began, Done: at() - 1})
+		sync("values")
+		sync("registry")
+		if n == 6 {
+			first, table = len(r.steps)-2, len(r.steps)
+			sync("table")
+		}
+	}
+	got := r.syncs()
+	if slices.Index(got, first) > 2 || slices.Index(got, table) < slices.Index(got, len(r.steps)) {
+		t.Errorf("got %v, want %d among the first three, of which each is of another file, and %d behind the end", got,
+			first, table)
+	}
+}
+
 // The moments behind a sync amid which its own file was written come first, as a commit that
 // trusted it is lost there; a write to another file is none of its business.
 func TestMomentsBehindASyncThatWasWrittenAmidComeFirst(t *testing.T) {
