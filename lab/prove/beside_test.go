@@ -39,14 +39,7 @@ func TestASecondProcessComesInWhileTheFirstIsStopped(t *testing.T) {
 			if !dies && !m.early && !shared && second[0].Began < first[len(first)-1].Done {
 				t.Errorf("%s: the second committed before the first had done", engine)
 			}
-			img, err := rec.end(everything)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o, err := l.examineImage(t.Context(), task, img, rec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := atEnd(t, l, task, rec, everything)
 			if lost, _ := rec.trial(len(rec.steps)).lost(o.N); o.Broken != "" || o.Torn != "" || lost > 0 {
 				t.Errorf("%s: %+v, %d commits are lost", engine, o, lost)
 			}

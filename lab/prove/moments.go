@@ -117,10 +117,12 @@ func (r *recording) inside() []int {
 // kind, a rare one first: a table is synced once for many commits.
 func (r *recording) syncs() []int {
 	var first, amid, told, rest []int
-	large := slices.DeleteFunc(r.extents(), func(c extent) bool { return c.pairs == 0 })
+	var large []extent
 	acked := map[int]bool{}
 	for _, c := range r.extents() {
-		acked[c.done] = true
+		if acked[c.done] = true; c.pairs > 0 {
+			large = append(large, c)
+		}
 	}
 	kinds, files, many := surroundings(r.course()), make([]string, len(r.steps)), map[string]int{}
 	for i, s := range r.steps {

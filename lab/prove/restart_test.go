@@ -37,6 +37,20 @@ func laneOfClass(t testing.TB, engine string, class kv.Durability, fault string)
 	return l, r.newTask(p, fault)
 }
 
+// atEnd returns what is found in a store if power fails at the end of a recording.
+func atEnd(t *testing.T, l *lane, task *task, rec *recording, rule powerfs.Rule) outcome {
+	t.Helper()
+	img, err := rec.end(rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := l.examineImage(t.Context(), task, img, rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 // What a process has not given to the system dies with it: that those commits are gone breaks no
 // promise, and the process that takes its place goes on behind what is there.
 func TestBufferedCommitsMayDieWithTheirProcess(t *testing.T) {
@@ -112,14 +126,7 @@ func TestKilledProcessIsReplacedOnTheSameDisk(t *testing.T) {
 	if first := rec.behind(rec.began); first < 60 || first >= len(rec.steps) {
 		t.Errorf("the last process begins at step %d of %d", first, len(rec.steps))
 	}
-	img, err := rec.end(everything)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := l.examineImage(t.Context(), task, img, rec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := atEnd(t, l, task, rec, everything)
 	tr := rec.trial(len(rec.steps))
 	if lost, _ := tr.lost(o.N); o.Broken != "" || o.Torn != "" || lost > 0 || tr.acked() == 0 {
 		t.Errorf("%+v, %d of %d commits are lost", o, lost, tr.acked())

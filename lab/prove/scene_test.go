@@ -119,14 +119,7 @@ func TestAStoreLiesWithinNewFolders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		img, err := rec.end(powerfs.Rule{Entries: powerfs.Strict, Survivors: powerfs.Nothing})
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := l.examineImage(t.Context(), task, img, rec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := atEnd(t, l, task, rec, powerfs.Rule{Entries: powerfs.Strict, Survivors: powerfs.Nothing})
 		if lost, _ := rec.trial(len(rec.steps)).lost(o.N); (lost == 0 && o.Broken == "") != want {
 			t.Errorf("%s: %d commits are lost, %q", engine, lost, o.Broken)
 		}
@@ -185,14 +178,7 @@ func TestAnOldStoreHasRecordsThatAreTorn(t *testing.T) {
 	if !torn || rec.trouble != nil {
 		t.Errorf("no record of the manifest lies in two sectors; trouble %v", rec.trouble)
 	}
-	img, err := rec.end(everything)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := l.examineImage(t.Context(), task, img, rec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := atEnd(t, l, task, rec, everything)
 	want := uint64(scenes[k].aged)
 	for _, leg := range scenes[k].legs {
 		want += leg.Commits

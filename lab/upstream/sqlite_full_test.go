@@ -36,8 +36,8 @@ func sqliteAfterFull(t *testing.T, amid bool) (last string) {
 	t.Helper()
 	disk := powertest.NewDisk(t, nil)
 	db := sqliteHandle(t, disk.Dir(), []string{"page_size=8192", "journal_mode=WAL", "synchronous=FULL"})
-	write := func(args ...any) error {
-		_, err := db.Exec(args[0].(string), args[1:]...)
+	insert := func(value string) error {
+		_, err := db.Exec("INSERT INTO t VALUES(?)", value)
 		return err
 	}
 	must := func(err error) {
@@ -51,17 +51,18 @@ func sqliteAfterFull(t *testing.T, amid bool) (last string) {
 		must(err)
 		return data
 	}
-	must(write("CREATE TABLE t(x)"))
+	_, err := db.Exec("CREATE TABLE t(x)")
+	must(err)
 	for range 4 { // with which the second half of the page is full
-		must(write("INSERT INTO t VALUES(?)", strings.Repeat("0", 1100)))
+		must(insert(strings.Repeat("0", 1100)))
 	}
 	at := len(read("db-wal"))
 	disk.Arm(powerfs.Fault{Op: powerfs.OnWrite, Nth: 2, Err: syscall.ENOSPC, Short: true, Match: "*-wal"})
-	if err := write("INSERT INTO t VALUES(?)", "no space"); err == nil || !strings.Contains(err.Error(), "full") {
+	if err := insert("no space"); err == nil || !strings.Contains(err.Error(), "full") {
 		t.Fatalf("got %v, want a full disk", err)
 	}
 	failed := read("db-wal")
-	must(write("INSERT INTO t VALUES(?)", "the next one"))
+	must(insert("the next one"))
 	log := read("db-wal")
 	if amid {
 		copy(log[at:], failed[at:])
@@ -69,7 +70,7 @@ func sqliteAfterFull(t *testing.T, amid bool) (last string) {
 	left := t.TempDir()
 	must(os.WriteFile(filepath.Join(left, "db"), read("db"), 0o600))
 	must(os.WriteFile(filepath.Join(left, "db-wal"), log, 0o600))
-	err := sqliteHandle(t, left, nil).QueryRow("SELECT x FROM t WHERE length(x) < 100").Scan(&last)
+	err = sqliteHandle(t, left, nil).QueryRow("SELECT x FROM t WHERE length(x) < 100").Scan(&last)
 	if err == sql.ErrNoRows {
 		return "none"
 	}
