@@ -14,6 +14,8 @@ const MaxIdle = maxIdle
 var (
 	Rewrite  = rewrite
 	EndOfLog = endOfLog
+
+	EndOfCommits = endOfCommits
 )
 
 type TestConn = conn

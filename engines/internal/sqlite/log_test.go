@@ -101,6 +101,45 @@ func aCommitWithoutSpaceDoesNotComeBack(t *testing.T, engine string) {
 	}
 }
 
+// unreadable is a log of which nothing can be read from an offset on.
+type unreadable struct {
+	io.ReaderAt
+	from int64
+}
+
+func (u unreadable) ReadAt(b []byte, at int64) (int, error) {
+	if at >= u.from {
+		return 0, syscall.EIO
+	}
+	return u.ReaderAt.ReadAt(b, at)
+}
+
+// What cannot be read may be a commit, and is not taken for the end of the log.
+func TestALogThatCannotBeReadHasNoEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	db := open(t, "sqlite", path, "")
+	for i := range 3 {
+		put(t, db, fmt.Sprint(i), "")
+	}
+	log, err := os.Open(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	info, err := log.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end, err := sqlite.EndOfCommits(log); end != info.Size() || err != io.EOF {
+		t.Errorf("got %d, %v, want %d and nothing behind it", end, err, info.Size())
+	}
+	for _, from := range []int64{0, 33, info.Size() / 2} {
+		if end, err := sqlite.EndOfCommits(unreadable{log, from}); err != syscall.EIO {
+			t.Errorf("unreadable from %d on: got %d, %v", from, end, err)
+		}
+	}
+}
+
 func aFailedSyncLosesNothingThatOthersCommit(t *testing.T, engine string) {
 	disk := powertest.NewDisk(t, nil)
 	path := filepath.Join(disk.Dir(), "db")

@@ -211,9 +211,8 @@ func cutLog(path string, onSync driver.OnSync) error {
 	if err != nil {
 		return err
 	}
-	var first [1]byte
-	end := endOfCommits(f)
-	if _, err = f.ReadAt(first[:], end); err == nil {
+	end, err := endOfCommits(f)
+	if err == nil {
 		if _, err = f.WriteAt(make([]byte, frameHeader), end); err == nil {
 			err = onSync.Time(f.Sync)
 		}
@@ -223,12 +222,13 @@ func cutLog(path string, onSync driver.OnSync) error {
 	return errors.Join(err, f.Close())
 }
 
-// endOfCommits returns where the last commit in a log ends. SQLite: each frame bears a sum over all
-// before it, and the last one of a commit how many pages the database has.
-func endOfCommits(f io.ReaderAt) int64 {
+// endOfCommits returns where the last commit in a log ends, with io.EOF if nothing stands behind
+// it. What cannot be read may be a commit. SQLite: each frame bears a sum over all before it, and
+// the last one of a commit how many pages the database has.
+func endOfCommits(f io.ReaderAt) (int64, error) {
 	var header [logHeader]byte
 	if _, err := f.ReadAt(header[:], 0); err != nil {
-		return logHeader
+		return 0, err
 	}
 	words := endian.ByteOrder(endian.LittleEndian)
 	if header[3]&1 == 1 {
@@ -244,13 +244,19 @@ func endOfCommits(f io.ReaderAt) int64 {
 	frame := make([]byte, frameHeader+endian.BigEndian.Uint32(header[8:]))
 	end := int64(logHeader)
 	for at := end; ; at += int64(len(frame)) {
-		if _, err := f.ReadAt(frame, at); err != nil || !bytes.Equal(frame[8:16], header[16:24]) {
-			return end
+		n, err := f.ReadAt(frame, at)
+		switch {
+		case err == io.EOF && (n > 0 || at > end):
+			return end, nil
+		case err != nil:
+			return end, err
+		case !bytes.Equal(frame[8:16], header[16:24]):
+			return end, nil
 		}
 		add(frame[:8])
 		add(frame[frameHeader:])
 		if sum != [2]uint32{endian.BigEndian.Uint32(frame[16:]), endian.BigEndian.Uint32(frame[20:])} {
-			return end
+			return end, nil
 		}
 		if endian.BigEndian.Uint32(frame[4:]) > 0 {
 			end = at + int64(len(frame))
