@@ -231,32 +231,46 @@ func (g *group) warm(ctx context.Context) {
 	g.together(ctx, g.live(), "warm up", func(*cell) request { return req }, nil)
 }
 
-// measureRound runs one slice of every cell, in random order. rounds are those of the sitting
-// before this one.
+// measureRound runs one slice of every cell, in turns of a part of it, each in random order. rounds
+// are those of the sitting before this one.
 func (g *group) measureRound(ctx context.Context, rounds int) {
 	g.round++
 	g.r.rounds++
-	live := g.live()
-	g.r.random.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
-	for _, c := range live {
-		if ctx.Err() != nil {
-			return
+	live, done := g.live(), map[*cell]*sliceReport{}
+	for turn := range mostParts {
+		g.r.random.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
+		for _, c := range live {
+			n := c.part(turn)
+			if n == 0 || ctx.Err() != nil || turn > 0 && done[c] == nil {
+				continue
+			}
+			spec := &sliceSpec{N: n, Settle: c.settles, Rate: g.r.Rate, Forget: c.tooFew && turn == 0}
+			start := time.Now()
+			resp, ok := g.call(ctx, c, "measure", request{Command: cmdSlice, Slice: spec})
+			if !ok {
+				delete(done, c)
+				continue
+			}
+			if turn == 0 {
+				c.took = 0
+			}
+			c.took += float64(time.Since(start))
+			g.r.run.Measured += resp.Slice.Wall
+			done[c] = done[c].with(resp.Slice)
 		}
-		spec := &sliceSpec{N: c.n, Settle: c.settles, Rate: g.r.Rate, Forget: c.tooFew}
-		start := time.Now()
-		resp, ok := g.call(ctx, c, "measure", request{Command: cmdSlice, Slice: spec})
-		if !ok {
+	}
+	for _, c := range live {
+		slice := done[c]
+		if slice == nil {
 			continue
 		}
 		if c.tooFew {
 			c.forget()
 		}
-		c.took = float64(time.Since(start))
-		g.r.run.Measured += resp.Slice.Wall
 		g.slices++
-		c.record(g.r.rounds, g.sittings, resp.Slice)
+		c.record(g.r.rounds, g.sittings, slice)
 		if g.sittings == 0 && rounds < refitRounds && g.r.Rate == 0 {
-			c.refit(resp.Slice)
+			c.refit(slice)
 		}
 	}
 }
