@@ -4,13 +4,23 @@ package bench
 // than a round: where the contenders take turns within it, more of it meets all of them alike.
 const mostParts = 4
 
-// parts returns in how many parts the cell's slice is done. Who settles would do so in each. Of
-// several workers some stand still at the end of a part, and an open loop begins its schedule anew.
+// leastPart is how many operations a part holds at least where one settles before it, which takes as
+// long as any.
+const leastPart = 8
+
+// parts returns in how many parts the cell's slice is done. Who settles for long would do so in
+// each. Of several workers some stand still at the end of a part, and an open loop begins its
+// schedule anew.
 func (c *cell) parts() int {
-	if c.settles > 0 || c.op.Workers > 1 || c.Rate > 0 {
+	cycle := cycleOf(c.op)
+	if c.settles > cycle || c.op.Workers > 1 || c.Rate > 0 {
 		return 1
 	}
-	return min(max(c.n/cycleOf(c.op)/minOps, 1), mostParts)
+	least := minOps
+	if c.settles > 0 {
+		least = leastPart
+	}
+	return min(max(c.n/max(cycle, least), 1), mostParts)
 }
 
 // part returns how many iterations the cell does in one of mostParts turns: a whole number of

@@ -8,18 +8,23 @@ import (
 
 // The parts of a slice are the slice, in whole cycles, and none is shorter than a sample needs.
 func TestPartsOfASliceAreTheSlice(t *testing.T) {
-	for _, c := range []struct{ n, cycle, parts int }{
+	for _, c := range []struct{ n, cycle, settles, parts int }{
 		{n: 1, parts: 1}, {n: 2, parts: 1}, {n: 5, parts: 2}, {n: 7, parts: 3}, {n: 8, parts: 4}, {n: 191, parts: 4},
-		{n: 20, cycle: 20, parts: 1}, {n: 100, cycle: 20, parts: 2}, {n: 1000, cycle: 20, parts: 4},
+		{n: 15, settles: 1, parts: 1}, {n: 17, settles: 1, parts: 2}, {n: 32, settles: 1, parts: 4},
+		{n: 34, cycle: 2, settles: 2, parts: 4}, {n: 100, cycle: 20, settles: 20, parts: 4}, {n: 70, cycle: 35, parts: 2},
 	} {
-		cell := &cell{n: c.n, op: workload.Op{Cycle: c.cycle}}
+		cell := &cell{n: c.n, settles: c.settles, op: workload.Op{Cycle: c.cycle}}
 		all, parts := 0, 0
 		for turn := range mostParts {
 			n := cell.part(turn)
 			if n > 0 {
 				parts++
 			}
-			if n%cycleOf(cell.op) != 0 || n > 0 && n < minOps && c.n >= minOps {
+			least := minOps
+			if c.settles > 0 {
+				least = leastPart
+			}
+			if n%cycleOf(cell.op) != 0 || n > 0 && n < min(least, c.n) {
 				t.Errorf("%d in cycles of %d: a part of %d", c.n, c.cycle, n)
 			}
 			all += n
@@ -29,8 +34,8 @@ func TestPartsOfASliceAreTheSlice(t *testing.T) {
 		}
 	}
 	for name, cell := range map[string]*cell{
-		"one that settles": {n: 1000, settles: 10},
-		"several workers":  {n: 1000, op: workload.Op{Workers: 8}},
+		"one that settles for long": {n: 1000, settles: 10},
+		"several workers":           {n: 1000, op: workload.Op{Workers: 8}},
 	} {
 		if cell.parts() != 1 || cell.part(0) != 1000 || cell.part(1)+cell.part(2)+cell.part(3) != 0 {
 			t.Errorf("%s: %d parts", name, cell.parts())
