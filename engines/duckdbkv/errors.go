@@ -22,6 +22,7 @@ var signs = []struct {
 	{"could not set lock", driver.Busy, "another process has the database open"},
 	{"permission denied", driver.Permission, "use a file and folder that you may read and write"},
 	{"interrupt", driver.Canceled, ""},
+	{"has been invalidated", driver.Stopped, "close the store, and open it again"}, // by a sync that failed
 	{"checksum", driver.Corrupt, hintCorrupt},
 	{"corrupt", driver.Corrupt, hintCorrupt},
 	{"serialization", driver.Corrupt, hintCorrupt},

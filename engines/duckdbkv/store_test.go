@@ -21,7 +21,7 @@ func TestTheHandleQueriesWhatIsCommitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if err := db.Put(t.Context(), kv.Synced, []byte("a"), []byte("123")); err != nil {
+	if err := db.Put(t.Context(), kv.Flushed, []byte("a"), []byte("123")); err != nil {
 		t.Fatal(err)
 	}
 	handle, ok := duckdbkv.Handle(db)
@@ -51,7 +51,7 @@ func TestDetectTellsOfAFileThatWasCut(t *testing.T) {
 		value := sha256.Sum256([]byte{byte(i), byte(i >> 8)})
 		b.Put(fmt.Appendf(nil, "key/%04d", i), bytes.Repeat(value[:], 50))
 	}
-	if err := errors.Join(db.Write(t.Context(), kv.Synced, &b), db.Compact(t.Context()), db.Close()); err != nil {
+	if err := errors.Join(db.Write(t.Context(), kv.Flushed, &b), db.Compact(t.Context()), db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)

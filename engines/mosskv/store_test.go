@@ -96,6 +96,33 @@ func TestTornFooterIsCutOff(t *testing.T) {
 	}
 }
 
+// Of a footer that lies in several sectors, one within may be missing: nothing but zeros is there.
+func TestAFooterWithoutItsMiddleIsCutOff(t *testing.T) {
+	folder, file := made(t)
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := int64(moss.StorePageSize)
+	next := (info.Size() + page - 1) / page * page
+	footer := make([]byte, info.Size()-(next-page))
+	if _, err := f.ReadAt(footer, next-page); err != nil {
+		t.Fatal(err)
+	}
+	end := len(footer) - 2*len(moss.StoreMagicEnd) // before it are its position and its length
+	moss.StoreEndian.PutUint64(footer[end-12:], uint64(next))
+	clear(footer[len(footer)/2 : len(footer)/2+10])
+	if _, err := f.WriteAt(footer, next); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, folder)
+}
+
 func TestFileThatWasCompactedIsRemoved(t *testing.T) {
 	folder, file := made(t)
 	old := filepath.Join(folder, moss.FormatFName(0))

@@ -4,8 +4,8 @@ package bench
 // than a round: where the contenders take turns within it, more of it meets all of them alike.
 const mostParts = 4
 
-// leastPart is how many operations a part holds at least where one settles before it, which takes as
-// long as any.
+// leastPart is how many operations a part holds at least where one settles before it, which takes
+// as long as any.
 const leastPart = 8
 
 // parts returns in how many parts the cell's slice is done. Who settles for long would do so in

@@ -9,9 +9,10 @@ import (
 // The parts of a slice are the slice, in whole cycles, and none is shorter than a sample needs.
 func TestPartsOfASliceAreTheSlice(t *testing.T) {
 	for _, c := range []struct{ n, cycle, settles, parts int }{
-		{n: 1, parts: 1}, {n: 2, parts: 1}, {n: 5, parts: 2}, {n: 7, parts: 3}, {n: 8, parts: 4}, {n: 191, parts: 4},
+		{n: 1, parts: 1}, {n: 2, parts: 1}, {n: 5, parts: 2}, {n: 7, parts: 3}, {n: 8, parts: 4},
 		{n: 15, settles: 1, parts: 1}, {n: 17, settles: 1, parts: 2}, {n: 32, settles: 1, parts: 4},
-		{n: 34, cycle: 2, settles: 2, parts: 4}, {n: 100, cycle: 20, settles: 20, parts: 4}, {n: 70, cycle: 35, parts: 2},
+		{n: 34, cycle: 2, settles: 2, parts: 4}, {n: 100, cycle: 20, settles: 20, parts: 4},
+		{n: 70, cycle: 35, parts: 2}, {n: 191, parts: 4},
 	} {
 		cell := &cell{n: c.n, settles: c.settles, op: workload.Op{Cycle: c.cycle}}
 		all, parts := 0, 0
