@@ -226,7 +226,7 @@ func (h *htmlPage) verdicts(p *page, run *result.Run, all []matrix) {
 	}
 	for _, s := range p.sentences(func(q *page) {
 		q.unprovedAmong(all)
-		q.openLine(run, all)
+		q.openLine(run, all, airy)
 		q.failures(run)
 		q.additions(run)
 		q.notMeasured(run)

@@ -129,6 +129,28 @@ func TestTheAnswerOfADefaultRunFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// Where a screen lacks a line, the command that closes what is open is shorter before it no longer
+// says which engine each workload is for.
+func TestAShorterCommandLeavesRoomForThePicks(t *testing.T) {
+	run := newcomer()
+	run.Cells = slices.DeleteFunc(run.Cells, func(c result.Cell) bool {
+		return c.Promise.Delivered != "synced" && c.Promise.Delivered != "read"
+	})
+	answer := func(height int) string {
+		_, answer, _ := strings.Cut(text(t, run, Options{Width: 80, Height: height}), "\n\n")
+		return answer
+	}
+	all := answer(100)
+	lines := strings.Count(all, "\n")
+	got := answer(lines)
+	if !strings.Contains(all, "\nFor ") || !strings.Contains(all, "→ assay run events/") {
+		t.Errorf("with room for all of it:\n%s", all)
+	}
+	if !strings.Contains(got, "\nFor ") || !strings.Contains(got, "→ assay run --budget ") {
+		t.Errorf("with a line less than its %d:\n%s", lines, got)
+	}
+}
+
 // On a terminal that is too narrow for a column for each engine, every operation tells who is
 // first, and nothing but a command's own long words is broken by the terminal.
 func TestTheAnswerOnANarrowTerminal(t *testing.T) {

@@ -27,7 +27,7 @@ func (p *page) screen(run *result.Run) {
 		if shown > 1 && p.options.Class == "" && (!p.options.fits(shown, len(lines)) || !all[shown-1].rivals()) {
 			continue
 		}
-		for d := tight; shown == 1 && d <= dense && !p.options.fits(shown, len(lines)); d++ {
+		for d := snug; shown == 1 && d <= dense && !p.options.fits(shown, len(lines)); d++ {
 			lines = p.screenLines(run, all, shown, d)
 		}
 		p.lines = append(p.lines, lines...)
@@ -52,7 +52,8 @@ type density int
 
 const (
 	airy  density = iota // nothing
-	tight                // of several workloads which engine each is for: the matrix shows it
+	snug                 // what else could be measured, and which operations of a default run are open
+	tight                // what else could be measured, and of several workloads which engine each is for
 	dense                // that, and most of what it says of the matrices that it does not show
 )
 
@@ -64,7 +65,7 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, room densit
 	}
 	q.marksLegend(all[:shown])
 	q.unprovedAmong(all[:shown])
-	q.openLine(run, all[:shown])
+	q.openLine(run, all[:shown], room)
 	if p.options.Class == "" {
 		q.picks(run, all[0], room)
 	}
@@ -74,7 +75,7 @@ func (p *page) screenLines(run *result.Run, all []matrix, shown int, room densit
 	q.doubts(run)
 	weaker := ""
 	var more []string
-	if room < dense && p.options.Class == "" && len(all) == 1 && all[0].promise.Delivered != "read" {
+	if room < snug && p.options.Class == "" && len(all) == 1 && all[0].promise.Delivered != "read" {
 		more = append(more, p.options.program+" run --durability all (other promises)")
 	}
 	for _, m := range all[shown:] {
@@ -195,7 +196,7 @@ func (p *page) unprovedAmong(all []matrix) {
 }
 
 // openLine tells how many comparisons are open, and what to type to close them.
-func (p *page) openLine(run *result.Run, shown []matrix) {
+func (p *page) openLine(run *result.Run, shown []matrix, room density) {
 	total, undecided := 0, 0
 	for _, m := range shown {
 		t := m.tally()
@@ -207,6 +208,10 @@ func (p *page) openLine(run *result.Run, shown []matrix) {
 		p.paragraph("Open: ", p.styles.dim, "nothing, "+countOf(total, "comparison")+" decided", p.styles.plain)
 	default:
 		command, near := closing(run, shown)
+		if room == snug && len(run.Command) == 2 { // all that it measured is as short to type
+			takes, _ := stats.Needs(run)
+			command = measureCommand(run, nil, nil, "", budgetOf(takes))
+		}
 		text := fmt.Sprintf("%d of %s", undecided, countOf(total, "comparison"))
 		switch {
 		case near >= undecided:
