@@ -36,6 +36,23 @@ func made(t *testing.T) (folder, file string) {
 	return folder, filepath.Join(folder, moss.FormatFName(1))
 }
 
+// atItsEnd opens a store's file, and returns its size and where its next footer begins: its last
+// one is in the page before.
+func atItsEnd(t *testing.T, file string) (f *os.File, size, next int64) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := int64(moss.StorePageSize)
+	return f, info.Size(), (info.Size() + page - 1) / page * page
+}
+
 func holds(t *testing.T, folder string) {
 	t.Helper()
 	db := mustOpen(t, folder)
@@ -71,19 +88,9 @@ func TestFileWithoutACommitIsSetAside(t *testing.T) {
 func TestTornFooterIsCutOff(t *testing.T) {
 	for _, kept := range []int64{10, 100} {
 		folder, file := made(t)
-		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		page := int64(moss.StorePageSize)
-		next := (info.Size() + page - 1) / page * page
+		last, _, next := atItsEnd(t, file)
 		footer := make([]byte, kept)
-		last, err := os.OpenFile(file, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer last.Close()
-		if _, err := last.ReadAt(footer, next-page); err != nil {
+		if _, err := last.ReadAt(footer, next-int64(moss.StorePageSize)); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.HasPrefix(footer, moss.StoreMagicBeg[:min(6, kept)]) {
@@ -99,19 +106,10 @@ func TestTornFooterIsCutOff(t *testing.T) {
 // Of a footer that lies in several sectors, one within may be missing: nothing but zeros is there.
 func TestAFooterWithoutItsMiddleIsCutOff(t *testing.T) {
 	folder, file := made(t)
-	f, err := os.OpenFile(file, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := int64(moss.StorePageSize)
-	next := (info.Size() + page - 1) / page * page
-	footer := make([]byte, info.Size()-(next-page))
-	if _, err := f.ReadAt(footer, next-page); err != nil {
+	f, size, next := atItsEnd(t, file)
+	begin := next - int64(moss.StorePageSize)
+	footer := make([]byte, size-begin)
+	if _, err := f.ReadAt(footer, begin); err != nil {
 		t.Fatal(err)
 	}
 	end := len(footer) - 2*len(moss.StoreMagicEnd) // before it are its position and its length

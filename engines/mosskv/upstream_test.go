@@ -2,7 +2,6 @@ package mosskv
 
 import (
 	"io"
-	"os"
 	"testing"
 
 	"github.com/couchbase/moss"
@@ -70,17 +69,8 @@ func TestMossLosesItsFirstState(t *testing.T) {
 // A footer of which the first bytes alone were written ends the search for the one before it.
 func TestMossStopsAtATornFooter(t *testing.T) {
 	folder, file := made(t)
-	f, err := os.OpenFile(file, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := int64(moss.StorePageSize)
-	if _, err := f.WriteAt(moss.StoreMagicBeg, (info.Size()+page-1)/page*page); err != nil {
+	f, _, next := atItsEnd(t, file)
+	if _, err := f.WriteAt(moss.StoreMagicBeg, next); err != nil {
 		t.Fatal(err)
 	}
 	o := defaults()
