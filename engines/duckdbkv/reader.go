@@ -15,7 +15,7 @@ type reader struct {
 }
 
 const (
-	createTable = "CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB NOT NULL)"
+	columns     = "(k BLOB PRIMARY KEY, v BLOB NOT NULL)"
 	pin         = "SELECT k FROM kv LIMIT 1" // DuckDB: a transaction sees the state of its first access, not of BEGIN
 	selectOne   = "SELECT v FROM kv WHERE k = ?"
 	deleteOne   = "DELETE FROM kv WHERE k = ?"

@@ -34,5 +34,6 @@ var library = &sqlite.Library{
 	Name:    "sqlite-c",
 	Summary: "SQLite's B-tree with write-ahead log or rollback journal, the C library through cgo; several processes",
 	Modules: []string{"github.com/mattn/go-sqlite3"},
+	Pools:   []string{"github.com/mattn/go-sqlite3", "github.com/assaydb/assay/sqlite/sqldriver"},
 	Connect: connect,
 }

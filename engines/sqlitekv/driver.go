@@ -31,5 +31,6 @@ var library = &sqlite.Library{
 	Summary: "SQLite's B-tree with write-ahead log or rollback journal, translated to Go; several processes",
 	Modules: []string{"modernc.org/sqlite"},
 	PureGo:  true,
+	Pools:   []string{"modernc.org/sqlite"},
 	Connect: connect,
 }

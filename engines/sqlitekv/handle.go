@@ -2,6 +2,7 @@ package sqlitekv
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/assaydb/assay/engines/internal/sqlite"
 	"github.com/assaydb/assay/kv"
@@ -21,3 +22,18 @@ type Options = sqlite.Options
 func Open(ctx context.Context, path string, o *Options, options ...kv.Option) (*kv.DB, error) {
 	return library.OpenKV(ctx, path, o, options...)
 }
+
+// Wrap makes a store of the table kv in the database that h has open by modernc.org/sqlite.
+// The table is created if it is missing. h stays the program's, and either may be closed first.
+//
+// The store has connections of its own to the file: its commits are as durable as their class says,
+// whatever those of h are. The journal mode stays what it is. Transactions of h and of the store
+// wait for each other as those of two processes do, a goroutine that writes through one within a
+// transaction of the other until its time is up. A database in memory is refused. Where h only
+// reads, say so by kv.WithMode(kv.ReadOnly). For another table see Options.
+func Wrap(h *sql.DB, options ...kv.Option) (*kv.DB, error) { return library.WrapKV(h, options...) }
+
+// Handle returns what Wrap made the store of db from; false if db is of another engine, or was
+// opened by its path. SQLite has no handle of a database, only connections: open the same path for
+// SQL beside the store.
+func Handle(db *kv.DB) (*sql.DB, bool) { return library.HandleOf(db) }

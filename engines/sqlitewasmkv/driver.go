@@ -38,5 +38,6 @@ var library = &sqlite.Library{
 	Modules: []string{"github.com/ncruces/go-sqlite3", "github.com/ncruces/go-sqlite3-wasm/v6"},
 	PureGo:  true,
 	MaxRow:  maxRow,
+	Pools:   []string{"github.com/ncruces/go-sqlite3/driver"},
 	Connect: connect,
 }

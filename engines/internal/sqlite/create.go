@@ -39,7 +39,7 @@ func (s *Store) prepare(c *conn) error {
 	// All of it is read from one state, under one lock: in DELETE mode every further one might meet
 	// the commit of another process, so that opening would have to begin again, and where many
 	// commit, again and again.
-	if err := c.exec("BEGIN"); err != nil {
+	if err := errors.Join(s.makeTable(c), c.exec("BEGIN")); err != nil {
 		return err
 	}
 	empty, err := s.look(c)

@@ -101,12 +101,14 @@
 //   - ours_look.go: reading leaves no files
 //   - ours_journal.go: who may not write is told whether the one whose journal is there has died
 //   - ours_figures.go: what is counted, and whether others have committed
+//   - ours_wrap.go: a store in a database that the program has open by database/sql
 //
 // # The handle
 //
 // Programs that want SQL beside the store open the same path with the build's own package. SQLite
-// has no handle of a database that could be lent or wrapped, only connections, each for one
-// goroutine and one transaction, and a store needs one for every snapshot.
+// has no handle of a database that could be lent, only connections, each for one goroutine and one
+// transaction, and a store needs one for every snapshot. So a store that is made of a program's
+// pool of connections (Wrap) has its own, to the same file.
 package sqlite
 
 import (

@@ -9,7 +9,7 @@ type layout = *strings.Replacer
 // own is the table of a store that this package made.
 var own = newLayout("kv", "k", "v", "k", "", "")
 
-const createTable = "CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"
+const createTable = "CREATE TABLE IF NOT EXISTS kv(k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID"
 
 // newLayout takes names that are quoted for SQL; key is the column as an expression that compares
 // bytes. The rest is what arguments are cast to, " AS TEXT" or nothing. SQLite: text and blobs are

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/assaydb/assay/kv/driver"
 )
@@ -13,6 +14,10 @@ type Library struct {
 	Modules []string // the Go modules that hold SQLite's code
 	PureGo  bool
 	MaxRow  int // bytes of a key, and of a value; 0 is SQLite's limit
+
+	// Pools are the packages whose drivers of database/sql have the same code of SQLite.
+	Pools []string
+	pool  *sql.DB // the program's, where a store is made of it
 
 	// Connect opens a connection with flags of sqlite3_open_v2. Its syncs are told to onSync; where
 	// that is nil, nothing stands between SQLite and its files. Errors are made by [NewError].
