@@ -36,20 +36,23 @@ func Wrap(h *sql.DB, options ...kv.Option) (*kv.DB, error) {
 
 // lookInto makes sure of the table, and returns where the database lies; "" is in memory.
 func lookInto(h *sql.DB) (path string, err error) {
-	err = h.QueryRow("SELECT coalesce(path, '') FROM duckdb_databases() WHERE database_name = current_database()").Scan(&path)
+	ctx, cancel := context.WithTimeout(context.Background(), kv.DefaultWait) // h may lend no more connections
+	defer cancel()
+	err = h.QueryRowContext(ctx, "SELECT coalesce(path, '') FROM duckdb_databases() "+
+		"WHERE database_name = current_database()").Scan(&path)
 	if err != nil {
 		return "", classify(err)
 	}
-	if _, err = h.Exec("CREATE TABLE IF NOT EXISTS kv" + columns); err != nil {
+	if _, err = h.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS kv"+columns); err != nil {
 		return path, classify(err)
 	}
 	const shape = "SELECT string_agg(column_name || ' ' || data_type, ', ' ORDER BY column_index) FROM duckdb_columns() " +
 		"WHERE database_name = current_database() AND schema_name = current_schema() AND table_name = 'kv'"
 	var found string
-	if err := h.QueryRow(shape).Scan(&found); err != nil {
+	if err := h.QueryRowContext(ctx, shape).Scan(&found); err != nil {
 		return path, classify(err)
 	}
-	put, err := h.Prepare(insert(1)) // DuckDB: refuses the text if k is no key
+	put, err := h.PrepareContext(ctx, insert(1)) // DuckDB: refuses the text if k is no key
 	if err == nil {
 		err = put.Close()
 	}

@@ -13,8 +13,8 @@ import (
 // store is an open database.
 type store struct {
 	db       *sql.DB
-	path     string // "" in memory
-	wrapped  bool   // db stays open
+	path     string   // "" in memory
+	wrapped  bool     // db stays open
 	prepared sync.Map // statements, by their text
 }
 

@@ -17,7 +17,7 @@ func (l *Library) WrapKV(h *sql.DB, options ...kv.Option) (*kv.DB, error) {
 	own := *l
 	own.pool = h
 	path, err := l.pathOf(h)
-	c := driver.Config{Path: cmp.Or(path, ":memory:"), Mode: driver.Shared, Params: map[string]string{"Table": "kv"}}
+	c := driver.Config{Path: cmp.Or(path, "without a file"), Mode: driver.Shared, Params: map[string]string{"Table": "kv"}}
 	return kv.OpenDriver(context.Background(), wrapped{&own, err}, c, options...)
 }
 
@@ -55,9 +55,14 @@ func (l *Library) pathOf(h *sql.DB) (path string, err error) {
 		return "", unfit("wrap it by the engine of its own build; if it has this one below it, give Open its path",
 			"a database of the driver %v; %q are of this build", t, l.Pools)
 	}
-	err = h.QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path)
-	if err == nil && path == "" {
+	ctx, cancel := context.WithTimeout(context.Background(), kv.DefaultWait) // h may lend no more connections
+	defer cancel()
+	err = h.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path)
+	switch {
+	case err == nil && path == "":
 		err = unfit("open a file", "the database is in memory, and each connection has its own")
+	case ctx.Err() != nil:
+		err = &driver.Error{Kind: driver.Busy, Err: err, Hint: "end what has all connections of the pool"}
 	}
 	return path, err
 }
