@@ -32,6 +32,7 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "get-alone", Limit: 1.05, Raw: raw.viewGet, KV: layer.GetAlone,
 			Exception: "a call counts itself for Close, and looks at the context: 40 ns"},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan},
+		drivertest.Pair{Name: "scan1000", Limit: 1.05, Raw: raw.Long(raw.scan), KV: layer.Long(layer.Scan)},
 		drivertest.Pair{Name: "put", Limit: 1.05, Raw: raw.put, KV: layer.Put},
 		drivertest.Pair{Name: "batch100", Limit: 1.05, Raw: raw.batch, KV: layer.Batch},
 	)
@@ -73,7 +74,7 @@ func (s *rawSide) scan(n int) error {
 	return s.db.View(func(txn *badger.Txn) error {
 		for range n {
 			it := txn.NewIterator(badger.IteratorOptions{})
-			left := drivertest.ThinScan
+			left := s.Pairs
 			for it.Seek(s.Start()); it.Valid(); it.Next() {
 				item := it.Item()
 				err := item.Value(func(v []byte) error { s.Touch(item.Key(), v); return nil })

@@ -36,7 +36,7 @@ func TestALongWalkReadsAhead(t *testing.T) {
 	defer db.Close()
 	err = db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
 		for i := range 5000 {
-			if err := tx.Put(fmt.Appendf(nil, "%06d", i), make([]byte, 100)); err != nil {
+			if err := tx.Put(fmt.Appendf(nil, "%06d", i), make([]byte, 200)); err != nil {
 				return err
 			}
 		}

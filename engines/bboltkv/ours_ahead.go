@@ -13,8 +13,9 @@ import (
 // the program's loop it would hold for a goroutine that has moved on.
 const most = 8
 
-// long is how many chunks a walk through much of the file has at least.
-const long = 64
+// long is how many bytes a walk through much of the file has read. Two calls of the system, of the
+// beginning and the end of each, cost as much as 300 pairs.
+const long = 512 << 10
 
 // walk counts the long walks. bbolt tells the kernel that its map is read at random, so that each
 // page that is not in memory is a read of its own: 24 MB/s, where with what the kernel reads ahead
@@ -27,10 +28,10 @@ func (f *file) walk(tx *bolt.Tx, by int32) {
 
 // rest is called when a walk is over, for now or for good.
 func (c *cursor) rest() {
-	if c.chunks >= long {
+	if c.total >= long {
 		c.file.walk(c.c.Bucket().Tx(), -1)
 	}
-	c.chunks = 0
+	c.total = 0
 }
 
 func (c *cursor) Next() (key, value []byte, err error) { return c.Ahead.Next(c.Chunk) }
@@ -42,10 +43,7 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 		return nil, nil
 	}
 	defer recovered(&err, protect())
-	if c.chunks++; c.chunks == long {
-		c.file.walk(c.c.Bucket().Tx(), 1)
-	}
-	n, room, bound, reverse := 0, most, c.bound, c.r.Reverse
+	n, read, room, bound, reverse := 0, 0, most, c.bound, c.r.Reverse
 	if !c.begun {
 		room = most / 2
 	}
@@ -69,14 +67,17 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 		p := &c.pairs[n]
 		p.Key, p.Value = k, v
 		n++
+		read += len(k) + len(v)
 		if len(v) > 0 && !c.r.KeysOnly {
 			c.touched = v[len(v)-1] // which lies behind the key
 		} else {
 			c.touched = k[len(k)-1]
 		}
 	}
-	if n == 0 {
+	if c.total += read; n == 0 {
 		c.rest()
+	} else if c.total >= long && c.total-read < long {
+		c.file.walk(c.c.Bucket().Tx(), 1)
 	}
 	return c.pairs[:n], nil
 }

@@ -87,7 +87,7 @@ func (r *reader) Cursor(rng driver.Range) (driver.Cursor, error) {
 type cursor struct {
 	driver.Ahead
 	file    *file
-	chunks  int               // how many it has read
+	total   int               // bytes that it has read
 	pairs   [most]driver.Pair // what it has read ahead
 	touched byte
 	c       *bolt.Cursor // nil where there is no bucket

@@ -42,6 +42,7 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "get-alone", Limit: 1.05, Raw: raw.viewGet, KV: layer.GetAlone},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan,
 			Exception: "a scan of kv costs 40 ns, its guard against damage 24; bbolt reads 20 pairs in 700 ns"},
+		drivertest.Pair{Name: "scan1000", Limit: 1.05, Raw: raw.Long(raw.scan), KV: layer.Long(layer.Scan)},
 		drivertest.Pair{Name: "put", Limit: 1.05, Raw: raw.put, KV: layer.Put},
 		drivertest.Pair{Name: "batch100", Limit: 1.05, Raw: raw.batch, KV: layer.Batch},
 		hook,
@@ -78,7 +79,7 @@ func (s *rawSide) scan(n int) error {
 	return s.db.View(func(tx *bolt.Tx) error {
 		bucket := tx.Bucket(bucketName)
 		for range n {
-			c, left := bucket.Cursor(), drivertest.ThinScan
+			c, left := bucket.Cursor(), s.Pairs
 			for k, v := c.Seek(s.Start()); k != nil; k, v = c.Next() {
 				s.Touch(k, v)
 				if left--; left == 0 {

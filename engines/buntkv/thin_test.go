@@ -39,6 +39,7 @@ func BenchmarkThin(b *testing.B) {
 			Exception: "a call counts itself for Close, and looks at the context: 40 ns"},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: reads.scan, KV: layer.Scan,
 			Exception: "BuntDB pushes pairs and kv pulls them: each goes through the cursor's chunk, 4 ns"},
+		drivertest.Pair{Name: "scan1000", Limit: 1.05, Raw: reads.Long(reads.scan), KV: layer.Long(layer.Scan)},
 		drivertest.Pair{Name: "put", Limit: 1.05, Raw: raw.put, KV: layer.Put,
 			Exception: "a put of BuntDB is an insertion into a tree and one write: kv's Update adds 0.3 µs"},
 		drivertest.Pair{Name: "batch100", Limit: 1.05, Raw: raw.batch, KV: layer.Batch},
@@ -116,7 +117,7 @@ func (s *rawSide) viewGet(n int) error {
 func (s *rawSide) scan(n int) error {
 	return s.db.View(func(tx *buntdb.Tx) error {
 		for range n {
-			left := drivertest.ThinScan
+			left := s.Pairs
 			err := tx.AscendGreaterOrEqual("", string(s.Start()), func(key, value string) bool {
 				s.Sum += int(key[0]) + int(key[len(key)-1]) + int(value[0]) + int(value[len(value)-1])
 				left--

@@ -81,18 +81,25 @@ func (c *cursor) Reopen(rg *driver.Range) error {
 
 // Next moves to the next pair.
 func (c *cursor) Next() (key, value []byte, err error) {
+	ok := !c.over
 	switch {
-	case c.there || c.over:
-		c.there = false
+	case !ok:
+	case c.there:
+		c.there, ok = false, c.it.Valid()
 	case c.rg.Reverse:
-		c.it.Prev()
+		ok = c.it.Prev()
 	default:
-		c.it.Next()
+		ok = c.it.Next()
 	}
-	if c.over = c.over || !c.it.Valid() || c.rg.Beyond(c.it.Key()); c.over {
+	if ok {
+		key = c.it.Key()
+		ok = !c.rg.Beyond(key)
+	}
+	if !ok {
+		c.over = true
 		return nil, nil, classify(c.it.Error())
 	}
-	return c.it.Key(), c.it.Value(), nil
+	return key, c.it.Value(), nil
 }
 
 // Close ends the walk.

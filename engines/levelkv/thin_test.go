@@ -30,6 +30,7 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "get-alone", Limit: 1.05, Raw: raw.getAlone, KV: layer.GetAlone,
 			Exception: "a call counts itself for Close, and looks at the context: 40 ns"},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan},
+		drivertest.Pair{Name: "scan1000", Limit: 1.05, Raw: raw.Long(raw.scan), KV: layer.Long(layer.Scan)},
 		drivertest.Pair{Name: "put", Limit: 1.05, Raw: raw.put, KV: layer.PutAlone},
 		drivertest.Pair{Name: "update", Limit: 1.05, Raw: raw.update, KV: layer.Put,
 			Exception: "a transaction that could read takes kv 150 ns: its turn, its memory, its end"},
@@ -88,7 +89,7 @@ func (s *rawSide) scan(n int) error {
 	defer snapshot.Release()
 	for range n {
 		it := snapshot.NewIterator(&util.Range{Start: s.Start()}, nil)
-		for left := drivertest.ThinScan; left > 0 && it.Next(); left-- {
+		for left := s.Pairs; left > 0 && it.Next(); left-- {
 			s.Touch(it.Key(), it.Value())
 		}
 		it.Release()

@@ -33,6 +33,7 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "get", Limit: 1.05, Raw: raw.get, KV: layer.Get},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan,
 			Exception: "moss allocates an iterator for each scan, and the driver its cursor"},
+		drivertest.Pair{Name: "scan1000", Limit: 1.05, Raw: raw.Long(raw.scan), KV: layer.Long(layer.Scan)},
 		drivertest.Pair{Name: "put", Limit: 1.05, Raw: raw.put, KV: layer.Put,
 			Exception: "a transaction has a snapshot and a map of its writes, which a batch of moss has not"},
 		drivertest.Pair{Name: "batch100", Limit: 1.05, Raw: raw.batch, KV: layer.Batch},
@@ -73,7 +74,7 @@ func (s *rawSide) scan(n int) error {
 		if err != nil {
 			return err
 		}
-		for range drivertest.ThinScan {
+		for range s.Pairs {
 			k, v, err := it.Current()
 			if err != nil {
 				return err

@@ -29,6 +29,7 @@ func BenchmarkThin(b *testing.B) {
 		drivertest.Pair{Name: "get-alone", Limit: 1.05, Raw: raw.getAlone, KV: layer.GetAlone,
 			Exception: "a call counts itself for Close, and looks at the context: 40 ns"},
 		drivertest.Pair{Name: "scan20", Limit: 1.05, Raw: raw.scan, KV: layer.Scan},
+		drivertest.Pair{Name: "scan1000", Limit: 1.05, Raw: raw.Long(raw.scan), KV: layer.Long(layer.Scan)},
 		drivertest.Pair{Name: "put", Limit: 1.05, Raw: raw.put, KV: layer.PutAlone,
 			Exception: "a put takes its turn among writers and asks the fence twice; " +
 				"its atomic operations wait for Pebble's stores"},
@@ -109,7 +110,7 @@ func (s *rawSide) scan(n int) error {
 		if err != nil {
 			return err
 		}
-		left := drivertest.ThinScan
+		left := s.Pairs
 		for ok := it.First(); ok; ok = it.Next() {
 			s.Touch(it.Key(), it.Value())
 			if left--; left == 0 {

@@ -134,6 +134,7 @@ func timeSlice(side func(int) error, n int) (float64, error) {
 const (
 	ThinKeys  = 10_000 // pairs in the store
 	ThinScan  = 20     // pairs read by a scan
+	ThinLong  = 1_000  // pairs read by a long one
 	ThinBatch = 100    // pairs written by a batch
 )
 
@@ -150,6 +151,8 @@ type ThinSide struct {
 	class kv.Durability
 	batch kv.Batch
 	buf   []byte
+	// Pairs are how many a scan reads.
+	Pairs int
 	// Sum is where a scan puts what it read, so that no read is removed by the compiler.
 	Sum int
 }
@@ -160,7 +163,7 @@ var thinSides atomic.Uint64
 // NewThinSide returns a side. Each has a sequence of its own: where both sides have one store, the
 // one that came second to the same keys would find them in the processor's caches.
 func NewThinSide() *ThinSide {
-	s := &ThinSide{rnd: rand.New(rand.NewPCG(1, thinSides.Add(1))), value: bytes.Repeat([]byte("v"), 100)}
+	s := &ThinSide{rnd: rand.New(rand.NewPCG(1, thinSides.Add(1))), value: bytes.Repeat([]byte("v"), 100), Pairs: ThinScan}
 	for i := range ThinKeys {
 		s.keys = append(s.keys, fmt.Appendf(nil, "key%013d", i*7))
 	}
@@ -184,7 +187,16 @@ func NewThinKV(b *testing.B, db *kv.DB, d kv.Durability) *ThinSide {
 func (s *ThinSide) Key() []byte { return s.keys[s.rnd.IntN(len(s.keys))] }
 
 // Start returns the next key that has a whole scan after it.
-func (s *ThinSide) Start() []byte { return s.keys[s.rnd.IntN(len(s.keys)-ThinScan)] }
+func (s *ThinSide) Start() []byte { return s.keys[s.rnd.IntN(len(s.keys)-s.Pairs)] }
+
+// Long has scan read ThinLong pairs.
+func (s *ThinSide) Long(scan func(n int) error) func(n int) error {
+	return func(n int) error {
+		s.Pairs = ThinLong
+		defer func() { s.Pairs = ThinScan }()
+		return scan(n)
+	}
+}
 
 // Value returns the next value, which holds until the next call.
 func (s *ThinSide) Value() []byte {
@@ -230,11 +242,11 @@ func (s *ThinSide) GetAlone(n int) (err error) {
 	return nil
 }
 
-// Scan reads 20 pairs n times within one View.
+// Scan reads Pairs pairs n times within one View.
 func (s *ThinSide) Scan(n int) error {
 	return s.db.View(context.Background(), func(snap *kv.Snapshot) error {
 		for range n {
-			left := ThinScan
+			left := s.Pairs
 			for k, v := range snap.Scan(kv.Range{Start: s.Start()}) {
 				s.Touch(k, v)
 				if left--; left == 0 {
