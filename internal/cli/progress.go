@@ -156,10 +156,17 @@ func (p *progress) end() {
 // ofRun returns a function that is told of every step of a run, one at a time.
 func (p *progress) ofRun() func(bench.Progress) {
 	var last bench.Progress
+	began := map[int]int{} // how often, of each operation
 	return func(s bench.Progress) {
 		where := fmt.Sprintf("[%d/%d] %s %s", s.Group, s.Groups, s.Workload, s.Operation)
 		if s.Params != "" {
 			where += " " + s.Params
+		}
+		if s.Group != last.Group {
+			began[s.Group]++
+		}
+		if began[s.Group] > 1 {
+			where += " · again, as it is open"
 		}
 		text, line := where, ""
 		switch {

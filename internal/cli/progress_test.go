@@ -60,6 +60,21 @@ func TestProgressWithoutATerminalIsLines(t *testing.T) {
 	}
 }
 
+// The number of an operation that comes again is lower than the one before it: that is explained.
+func TestProgressSaysThatAnOperationComesAgain(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out, time.Now(), time.Minute)
+	told := p.ofRun()
+	for _, group := range []int{1, 1, 2, 1, 1, 2} {
+		told(bench.Progress{Phase: "measure", Workload: "hook", Operation: "put", Group: group, Groups: 2})
+	}
+	p.end()
+	const again = " · again, as it is open\n"
+	if got := out.String(); got != "[1/2] hook put\n[2/2] hook put\n[1/2] hook put"+again+"[2/2] hook put"+again {
+		t.Errorf("got %q", got)
+	}
+}
+
 // What a run needs is told before it is spent, and stays to be read: above the line that is written
 // again and again.
 func TestWhatARunNeedsStaysToBeRead(t *testing.T) {

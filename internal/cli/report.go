@@ -197,11 +197,11 @@ func noResult(path string, err error) error {
 		if aerr != nil {
 			where = path
 		}
-		return &kv.Error{Op: "report", Err: fmt.Errorf("there is no %s", where), Hint: hint}
+		return &kv.Error{Err: fmt.Errorf("there is no %s", where), Hint: hint}
 	case serr != nil:
 		return err
 	case info.IsDir() && errors.Is(err, fs.ErrNotExist):
-		return &kv.Error{Op: "report", Err: fmt.Errorf("%s holds neither %s nor %s", path, result.DocumentFile,
+		return &kv.Error{Err: fmt.Errorf("%s holds neither %s nor %s", path, result.DocumentFile,
 			result.ProofFile), Hint: hint}
 	case !info.IsDir() && filepath.Base(path) != result.DocumentFile:
 		return usage(fmt.Errorf("%s is not a result", path), "%s", hint)

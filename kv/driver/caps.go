@@ -89,10 +89,11 @@ type Promise struct {
 	KillAtomic bool `json:"kill_atomic"`
 	// PowerAtomic: the same after power loss.
 	PowerAtomic bool `json:"power_atomic"`
-	// DiskMayBreak: after a write or sync that failed, or a full disk, the store may not open, and
-	// of a commit in doubt there may be a part. What was acknowledged is there if it opens, but for
-	// what the engine was rewriting when it met the failure. Without it all of the above holds
-	// then, too, and a commit that met the failure is there as a whole or not at all.
+	// DiskMayBreak: after a write or sync that failed, or a full disk, the handle may read nothing
+	// more, the store may not open, and of a commit in doubt there may be a part. What was
+	// acknowledged is there if it opens, but for what the engine was rewriting when it met the
+	// failure. Without it all of the above holds then, too, and a commit that met the failure is
+	// there as a whole or not at all.
 	DiskMayBreak bool `json:"disk_may_break,omitempty"`
 }
 

@@ -20,6 +20,9 @@ func (p *page) legend(run *result.Run, tables []result.Table) {
 		entry("2.1 »", "times as long as the fastest at the same promise, of the rounds that both have, with its interval where there is room: 95 %, corrected for the number of comparisons with the fastest, and as wide as rounds and processes differ. » is surely more than twice as long, and was measured no further.")
 		entry("= ~", fmt.Sprintf("= is equivalent to the fastest: the whole interval is within %.0f %%. ~ is open: neither that nor a difference is sure. A difference is at least %.0f %%, and the interval does not hold 1.", 100*stats.Margin, 100*stats.MinEffect))
 	}
+	if len(p.advices(run, airy)) > 0 {
+		entry("For a ...", "the engine whose ratios, at the operations of that sort of program and at one promise, have the lowest geometric mean. For sure: it is the fastest at each of them. On the whole: at some another one is faster, or it is open, or there is no figure. No pick yet: it is open at more than half of them, or decided at none.")
+	}
 	if names := workloadNames(run.Cells); len(names) > 0 {
 		entry("operations", fmt.Sprintf("assay workloads %s says what those of %s do.", names[0], names[0]))
 	}
