@@ -24,11 +24,11 @@ var tornCases = []tcase{
 	{"no transaction is torn by kill -9, not even in the middle of a large write", leavesNoTornTransaction},
 }
 
-// killsVar names the environment variable that tells how often tornCases kill for each class:
-// ASSAY_KILLS=1000.
+// killsVar names the environment variable that tells how often tornCases kill during a commit, for
+// each class: ASSAY_KILLS=1000.
 const killsVar = "ASSAY_KILLS"
 
-// kills is how often a case kills for each class.
+// kills is how often a case kills during a commit, for each class.
 func (e *env) kills() int {
 	e.Helper()
 	text := os.Getenv(killsVar)
@@ -306,10 +306,18 @@ func (k *killer) next() {
 	k.acked, k.last, k.begun = -1, -1, -1
 }
 
+// run kills until so many kills came during a commit.
 func (k *killer) run(kills int) {
 	k.Helper()
-	const perStore = 50 // kills; some engines keep what was replaced, and read all of it when they open
-	for n := range kills {
+	const (
+		perStore = 50 // kills; some engines keep what was replaced, and read all of it when they open
+		most     = 20 // times as many
+	)
+	n := 0
+	for ; k.during < kills; n++ {
+		if n == most*kills {
+			k.Fatalf("%v: of %d kills %d came during a commit", k.class, n, k.during)
+		}
 		c := k.verified()
 		if n > 0 && n%perStore == 0 {
 			k.close(c)
@@ -320,9 +328,9 @@ func (k *killer) run(kills int) {
 	}
 	k.close(k.verified())
 	k.Logf("%v: %d kills, %d during a commit of up to %d bytes, after %d of which it was there",
-		k.class, kills, k.during, k.work.largest, k.present)
+		k.class, n, k.during, k.work.largest, k.present)
 	if k.broken > 0 {
-		k.Errorf("%v: %d of %d kills left a store that no transaction left", k.class, k.broken, kills)
+		k.Errorf("%v: %d of %d kills left a store that no transaction left", k.class, k.broken, n)
 	}
 }
 
