@@ -61,3 +61,36 @@ func TestALongWalkReadsAhead(t *testing.T) {
 		t.Errorf("at the 10th pair, the 4,000th and behind the walk the map is read at random: %v", were)
 	}
 }
+
+// Keys alone are read without the pages of large values.
+func TestKeysOfLargeValuesAreNoLongWalk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db, err := kv.Open(t.Context(), "bbolt:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
+		for i := range 30 {
+			if err := tx.Put(fmt.Appendf(nil, "%06d", i), make([]byte, 100_000)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.View(t.Context(), func(s *kv.Snapshot) error {
+		n := 0
+		for range s.Keys(kv.Range{}) {
+			if n++; n == 20 && !random(t, path) {
+				t.Error("at the 20th key the kernel reads ahead")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

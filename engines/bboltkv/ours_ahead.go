@@ -67,8 +67,9 @@ func (c *cursor) Chunk() (pairs []driver.Pair, err error) {
 		p := &c.pairs[n]
 		p.Key, p.Value = k, v
 		n++
-		read += len(k) + len(v)
+		read += len(k)
 		if len(v) > 0 && !c.r.KeysOnly {
+			read += len(v)
 			c.touched = v[len(v)-1] // which lies behind the key
 		} else {
 			c.touched = k[len(k)-1]

@@ -15,7 +15,7 @@ func (s *store) identify(ctx context.Context) error {
 	switch {
 	case err != nil:
 	case tables == "":
-		_, err = s.db.ExecContext(ctx, "CREATE TABLE kv"+columns)
+		_, err = s.db.ExecContext(ctx, createTable)
 	case tables == "kv":
 		_, err = s.db.ExecContext(ctx, pin)
 	default:

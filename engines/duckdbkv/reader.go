@@ -15,10 +15,10 @@ type reader struct {
 }
 
 const (
-	columns   = "(k BLOB PRIMARY KEY, v BLOB NOT NULL)"
-	pin       = "SELECT k FROM kv LIMIT 1" // DuckDB: a transaction sees the state of its first access, not of BEGIN
-	selectOne = "SELECT v FROM kv WHERE k = ?"
-	deleteOne = "DELETE FROM kv WHERE k = ?"
+	createTable = "CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB NOT NULL)"
+	pin         = "SELECT k FROM kv LIMIT 1" // DuckDB: a transaction sees the state of its first access, not of BEGIN
+	selectOne   = "SELECT v FROM kv WHERE k = ?"
+	deleteOne   = "DELETE FROM kv WHERE k = ?"
 )
 
 // statement returns the prepared form of text. database/sql prepares it once for each connection.

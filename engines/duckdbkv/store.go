@@ -13,22 +13,14 @@ import (
 // store is an open database.
 type store struct {
 	db       *sql.DB
-	path     string   // "" in memory
-	wrapped  bool     // db stays open
+	path     string
 	prepared sync.Map // statements, by their text
 }
 
 var _ driver.Compacter = (*store)(nil)
 
 // Caps tells what a store can do.
-func (s *store) Caps() driver.Caps {
-	c := caps
-	if s.path == "" {
-		c.Persistent = false
-		c.Promises = [3]driver.Promise{driver.Buffered: {Supported: true, Class: driver.Buffered}}
-	}
-	return c
-}
+func (s *store) Caps() driver.Caps { return caps }
 
 // Snapshot returns a view of the last committed state.
 func (s *store) Snapshot(ctx context.Context) (driver.Reader, error) { return s.begin(ctx) }
@@ -54,23 +46,15 @@ func (s *store) begin(ctx context.Context) (*txn, error) {
 // Compact writes the log into the database, which gives free blocks at its end back. DuckDB: beside
 // a transaction that still sees an earlier state it cannot, and the next commit or Close does it.
 func (s *store) Compact(ctx context.Context) error {
-	_, err := s.db.ExecContext(ctx, "CHECKPOINT")
+	_, err := s.db.ExecContext(ctx, "CHECKPOINT store")
 	if err != nil && strings.Contains(err.Error(), "other write transactions active") {
 		return nil
 	}
 	return classify(err)
 }
 
-// Close writes the log into the database and closes it. One that the program has opened stays open.
+// Close writes the log into the database and closes it.
 func (s *store) Close() error {
-	if s.wrapped {
-		var err error
-		s.prepared.Range(func(_, prepared any) bool {
-			err = errors.Join(err, prepared.(*sql.Stmt).Close())
-			return true
-		})
-		return classify(err)
-	}
 	defer disclaim(s.path)
 	return classify(s.db.Close())
 }

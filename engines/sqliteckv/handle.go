@@ -29,11 +29,13 @@ func Open(ctx context.Context, path string, o *Options, options ...kv.Option) (*
 // or by sqlite/sqldriver of this module. The table is created if it is missing. h stays the
 // program's, and either may be closed first.
 //
-// The store has connections of its own to the file: its commits are as durable as their class says,
-// whatever those of h are. The journal mode stays what it is. Transactions of h and of the store
-// wait for each other as those of two processes do, a goroutine that writes through one within a
-// transaction of the other until its time is up. A database in memory is refused. Where h only
-// reads, say so by kv.WithMode(kv.ReadOnly). For another table see Options.
+// The store has connections of its own to the file. A transaction of the store that writes and one
+// of h wait for each other as those of two processes do: that of the store until its time is up,
+// that of h for its busy_timeout. Wrap begins one of h, and rolls it back, to see that their locks
+// meet: what has others (vfs, nolock) is refused, and so are a database in memory and, unless
+// kv.WithMode(kv.ReadOnly) is given, a pool that only reads. A pool of few connections must have
+// one free. h must not change the journal mode, nor run with synchronous=OFF, which would take
+// commits of the store with it. For another table see Options.
 func Wrap(h *sql.DB, options ...kv.Option) (*kv.DB, error) { return library.WrapKV(h, options...) }
 
 // Handle returns what Wrap made the store of db from; false if db is of another engine, or was

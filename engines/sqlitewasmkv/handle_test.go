@@ -3,10 +3,12 @@ package sqlitewasmkv_test
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
 	_ "github.com/ncruces/go-sqlite3/driver"
+	_ "github.com/ncruces/go-sqlite3/vfs/memdb"
 
 	"github.com/assaydb/assay/engines/sqlitewasmkv"
 	"github.com/assaydb/assay/kv"
@@ -36,5 +38,24 @@ func TestWrapLeavesTheDatabaseToTheProgram(t *testing.T) {
 	var got string
 	if err := h.QueryRow("SELECT v FROM kv WHERE k = CAST('a' AS BLOB)").Scan(&got); err != nil || got != "1" {
 		t.Errorf("the program reads %q, %v", got, err)
+	}
+}
+
+// A database in memory may have the name of a file.
+func TestWrapRefusesMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "own.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := sql.Open("sqlite3", "file:"+path+"?vfs=memdb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if _, err := sqlitewasmkv.Wrap(h); !errors.Is(err, kv.Invalid) {
+		t.Errorf("got %v, want invalid", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > 0 {
+		t.Errorf("the file of that name: %v, %v", info.Size(), err)
 	}
 }

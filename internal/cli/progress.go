@@ -166,7 +166,7 @@ func (p *progress) ofRun() func(bench.Progress) {
 			began[s.Group]++
 		}
 		if began[s.Group] > 1 {
-			where += " · again, as it is open"
+			where += " · again, for more rounds"
 		}
 		text, line := where, ""
 		switch {

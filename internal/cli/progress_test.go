@@ -69,7 +69,7 @@ func TestProgressSaysThatAnOperationComesAgain(t *testing.T) {
 		told(bench.Progress{Phase: "measure", Workload: "hook", Operation: "put", Group: group, Groups: 2})
 	}
 	p.end()
-	const again = " · again, as it is open\n"
+	const again = " · again, for more rounds\n"
 	if got := out.String(); got != "[1/2] hook put\n[2/2] hook put\n[1/2] hook put"+again+"[2/2] hook put"+again {
 		t.Errorf("got %q", got)
 	}

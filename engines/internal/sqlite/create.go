@@ -22,7 +22,7 @@ func (s *Store) open() error {
 		return err
 	}
 	if err := s.enter(c); err != nil {
-		return errors.Join(err, c.close(), s.log.leave())
+		return errors.Join(err, s.giveUp(c))
 	}
 	c.layout = s.layout
 	s.caps = s.capsNow()

@@ -427,6 +427,8 @@ func aLogThatNobodyClosedIsWrittenOnceMore(t *testing.T, engine string) {
 	}
 }
 
+// Beside another process that is about to mend the log one cannot open, and that connection may be
+// the last one, at whose end SQLite copies the log.
 func aLogThatCannotBeMendedStaysForTheNext(t *testing.T, engine string) {
 	disk := powertest.NewDisk(t, nil)
 	path := twoLeaves(t, disk, engine)
@@ -441,6 +443,18 @@ func aLogThatCannotBeMendedStaysForTheNext(t *testing.T, engine string) {
 		t.Errorf("%d syncs failed, want 3: the log is to be mended when it is closed", n)
 	}
 	wantWhole(t, "closed", disk, engine)
+	mends := flock.New(path + "-wal")
+	if ok, err := mends.TryLock(); !ok {
+		t.Fatal(err)
+	}
+	_, err := kv.Open(t.Context(), engine+":"+path, kv.WithWait(0))
+	wantKind(t, "open while another process mends the log", err, kv.Busy)
+	if got := names(t, disk.Dir()); got != "db db-shm db-wal" {
+		t.Errorf("who could not open has left: %s", got)
+	}
+	if err := mends.Unlock(); err != nil {
+		t.Fatal(err)
+	}
 	db = open(t, engine, path, "?wal_autocheckpoint=1")
 	put(t, db, "c", "1") // and a checkpoint
 	wantWhole(t, "after a checkpoint", disk, engine)

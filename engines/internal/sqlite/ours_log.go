@@ -334,9 +334,9 @@ func (s *Store) inherit(c *conn, err error) error {
 }
 
 // guard has a connection say when a checkpoint is due. What fails before the log is mended must not
-// end in one.
+// end in one: the connection may be the last.
 func (s *Store) guard(db Conn) {
-	if s.log.inherits {
+	if s.log.doubt {
 		db.KeepLog(true)
 	}
 	db.CheckpointAt(s.options.checkpointAt())
@@ -352,6 +352,13 @@ func (s *Store) connectFirst() (*conn, error) {
 		return nil, errors.Join(err, s.log.leave())
 	}
 	return c, nil
+}
+
+// giveUp closes the first connection of a handle that does not come about. It may be the last one,
+// at whose end SQLite copies the log, of whose syncs this handle knows nothing.
+func (s *Store) giveUp(c *conn) error {
+	c.db.KeepLog(s.unfinished() != "")
+	return errors.Join(c.close(), s.log.leave())
 }
 
 // enter prepares the store with its first connection, and makes the handle one of its users.

@@ -15,7 +15,10 @@ func TestWrapDropsNoLockOfTheProgram(t *testing.T) {
 	eachWrapper(t, func(t *testing.T, w wrapper) {
 		path := filepath.Join(t.TempDir(), "own.db")
 		h := w.program(t, path)
-		run(t, h, "CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB)")
+		db, err := w.wrap(h, kv.WithWait(10*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
 		tx, err := h.Begin()
 		if err != nil {
 			t.Fatal(err)
@@ -24,10 +27,6 @@ func TestWrapDropsNoLockOfTheProgram(t *testing.T) {
 		before := held(t, path)
 		if before == 0 {
 			t.Fatal("no lock is held")
-		}
-		db, err := w.wrap(h, kv.WithWait(10*time.Millisecond))
-		if err != nil {
-			t.Fatal(err)
 		}
 		if err := db.Put(t.Context(), kv.Synced, []byte("a"), nil); !errors.Is(err, kv.Busy) {
 			t.Errorf("put beside a transaction of the program: %v, want busy", err)

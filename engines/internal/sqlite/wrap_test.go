@@ -101,6 +101,7 @@ func TestWrapWaitsToMakeItsTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		run(t, tx, "PRAGMA busy_timeout = 10000") // its commit may meet one who looks whether it has ended
 		run(t, tx, "UPDATE notes SET note = 'two'")
 		if _, err := w.wrap(h, kv.WithWait(10*time.Millisecond)); !errors.Is(err, kv.Busy) {
 			t.Errorf("got %v, want busy", err)
@@ -137,9 +138,57 @@ func TestWrapOutlivesThePool(t *testing.T) {
 	})
 }
 
-func TestWrapForReadingWritesNothing(t *testing.T) {
+// What is not locked as others lock it would lose what others commit, and another VFS has other
+// files.
+func TestWrapRefusesLocksOfAnotherSort(t *testing.T) {
+	eachWrapper(t, func(t *testing.T, w wrapper) {
+		for _, how := range []string{"vfs=unix-dotfile", "vfs=unix-none", "nolock=1"} {
+			path := filepath.Join(t.TempDir(), "own.db")
+			h := w.program(t, "file:"+path+"?"+how)
+			if _, err := w.wrap(h); !errors.Is(err, kv.Invalid) {
+				t.Errorf("%s: %v, want invalid", how, err)
+			}
+			if got := one(t, h, "SELECT count(*) FROM sqlite_schema"); got != "1" {
+				t.Errorf("%s: %s tables, want that of the program", how, got)
+			}
+		}
+	})
+}
+
+func TestWrapLeavesThePoolAsItWas(t *testing.T) {
 	eachWrapper(t, func(t *testing.T, w wrapper) {
 		h := w.program(t, filepath.Join(t.TempDir(), "own.db"))
+		h.SetMaxOpenConns(1)
+		run(t, h, "PRAGMA busy_timeout = 1234")
+		for range 2 {
+			db, err := w.wrap(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, db, "a", "1")
+			closeDB(t, db)
+			if got := one(t, h, "PRAGMA busy_timeout"); got != "1234" {
+				t.Errorf("the program waits %s ms", got)
+			}
+			run(t, h, "UPDATE notes SET note = 'two'")
+		}
+		tx, err := h.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.wrap(h, kv.WithWait(0)); !errors.Is(err, kv.Busy) {
+			t.Errorf("a pool that lends no connection: %v, want busy", err)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWrapForReadingWritesNothing(t *testing.T) {
+	eachWrapper(t, func(t *testing.T, w wrapper) {
+		path := filepath.Join(t.TempDir(), "own.db")
+		h := w.program(t, path)
 		if _, err := w.wrap(h, kv.WithMode(kv.ReadOnly)); !errors.Is(err, kv.Invalid) {
 			t.Errorf("without the table: %v, want invalid", err)
 		}
@@ -155,6 +204,14 @@ func TestWrapForReadingWritesNothing(t *testing.T) {
 			t.Errorf("put: %v", err)
 		}
 		closeDB(t, db)
+		reader, err := sql.Open(w.pool, "file:"+path+"?mode=ro")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		if _, err := w.wrap(reader); !errors.Is(err, kv.NotWritable) {
+			t.Errorf("a pool that only reads: %v, want not writable", err)
+		}
 	})
 }
 
