@@ -73,11 +73,11 @@
 // and a power loss amid it would leave neither. Therefore whoever opens a log that was not closed,
 // while nobody else has it open, writes it once more before anything else; one who opens it beside
 // others does so before its first checkpoint; and a handle in doubt of its log that cannot mend it,
-// or that could not be opened, leaves it behind when it is closed. All of a log that was written once more is copied by the next
-// checkpoint: if a sync of the database fails, pages may be lost that an earlier one has copied and
-// did not sync, as readers kept it from the end. Each handle holds a shared lock (flock) of the log
-// by which others know of it. SQLite has no lock of that file, and other programs are kept from
-// nothing.
+// or that could not be opened, leaves it behind when it is closed. All of a log that was written
+// once more is copied by the next checkpoint: if a sync of the database fails, pages may be lost
+// that an earlier one has copied and did not sync, as readers kept it from the end. Each handle
+// holds a shared lock (flock) of the log by which others know of it. SQLite has no lock of that
+// file, and other programs are kept from nothing.
 //
 // What is left, where several processes mix Flushed and Synced commits: Synced ones may be lost
 // with the power if a process opens the store between a failed sync of another and its repair,
