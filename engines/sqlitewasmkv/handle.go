@@ -29,11 +29,12 @@ func Open(ctx context.Context, path string, o *Options, options ...kv.Option) (*
 //
 // The store has connections of its own to the file. A transaction of the store that writes and one
 // of h wait for each other as those of two processes do: that of the store until its time is up,
-// that of h for its busy_timeout. Wrap begins one of h, and rolls it back, to see that their locks
-// meet: what has others (vfs, nolock) is refused, and so are a database in memory and, unless
-// kv.WithMode(kv.ReadOnly) is given, a pool that only reads. A pool of few connections must have
-// one free. h must not change the journal mode, nor run with synchronous=OFF, which would take
-// commits of the store with it. For another table see Options.
+// that of h for its busy_timeout. Wrap begins one on either side, when nobody writes, and rolls it
+// back, to see that their locks meet: what has others (vfs, nolock) is refused. So are a database
+// in memory and a pool that only reads; with kv.WithMode(kv.ReadOnly) there are no such looks. A
+// pool that lends no connection within a second is Busy. h must not change the journal mode, nor
+// run with synchronous=OFF, which would take commits of the store with it. For another table see
+// Options.
 func Wrap(h *sql.DB, options ...kv.Option) (*kv.DB, error) { return library.WrapKV(h, options...) }
 
 // Handle returns what Wrap made the store of db from; false if db is of another engine, or was

@@ -60,6 +60,7 @@ var cases = []struct {
 	{"a failed sync of the first commit loses nothing else", aFailedSyncOfTheFirstCommitLosesNothingElse},
 	{"a failed sync beside others loses nothing of who comes later", aFailedSyncBesideOthersLosesNothingOfWhoComesLater},
 	{"who was to mend a log may go", whoWasToMendALogMayGo},
+	{"a log in doubt is mended before another journal takes its place", aLogInDoubtIsMendedBeforeAnotherJournalTakesItsPlace},
 	{"a log ends where the frames of its round do", aLogEndsWhereTheFramesOfItsRoundDo},
 	{"the name of a new log is synced with its first commit", theNameOfANewLogIsSyncedWithItsFirstCommit},
 	{"a log that nobody closed is written once more", aLogThatNobodyClosedIsWrittenOnceMore},

@@ -39,14 +39,14 @@ func (s *Store) prepare(c *conn) error {
 	// All of it is read from one state, under one lock: in DELETE mode every further one might meet
 	// the commit of another process, so that opening would have to begin again, and where many
 	// commit, again and again.
-	if err := errors.Join(s.makeTable(c), c.exec("BEGIN")); err != nil {
+	if err := s.beginLook(c); err != nil {
 		return err
 	}
 	empty, err := s.look(c)
 	if s.readOnly {
 		err = readOnlyFailure(err)
 	}
-	if err := s.inherit(c, errors.Join(err, c.rollback())); err != nil {
+	if err := s.inherit(c, s.endLook(c, err)); err != nil {
 		return err
 	}
 	want := cmp.Or(s.options.JournalMode, wal)
@@ -65,7 +65,7 @@ func (s *Store) prepare(c *conn) error {
 	case s.readOnly:
 		return refused("journal_mode", want, s.journal)
 	}
-	return s.setJournal(c, want)
+	return s.leaveLog(c, want)
 }
 
 // look checks the database as far as that can be done by reading, and learns its journal mode.

@@ -376,16 +376,34 @@ func (s *Store) join(c *conn) error {
 	if s.readOnly || s.journal != wal {
 		return nil
 	}
-	alone, err := s.log.alone(s.path)
-	if err == nil && alone && s.log.doubt {
-		c.db.KeepLog(true)
-		err = s.rewriteLog(c, 0)
-	}
+	alone, err := s.mendAlone(c)
 	if err != nil {
 		return err
 	}
 	s.log.doubt = s.log.doubt || !alone
 	return s.log.among()
+}
+
+// mendAlone reports whether no other handle has the store open, and mends a log in doubt then.
+func (s *Store) mendAlone(c *conn) (alone bool, err error) {
+	alone, err = s.log.alone(s.path)
+	if err == nil && alone && s.log.doubt {
+		c.db.KeepLog(true)
+		err = s.rewriteLog(c, 0)
+	}
+	return alone, err
+}
+
+// leaveLog gives a database another journal, for which SQLite copies the log.
+func (s *Store) leaveLog(c *conn, journal string) error {
+	if s.log.doubt {
+		if alone, err := s.mendAlone(c); err != nil {
+			return err
+		} else if !alone {
+			return &driver.Error{Kind: driver.Busy, Err: errors.New("another process has the log")}
+		}
+	}
+	return s.setJournal(c, journal)
 }
 
 // closeLog decides what becomes of the log when the last connection is closed: SQLite copies it

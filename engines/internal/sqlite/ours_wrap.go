@@ -1,12 +1,14 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/assaydb/assay/kv"
 	"github.com/assaydb/assay/kv/driver"
@@ -50,7 +52,7 @@ func (l *Library) pathOf(h *sql.DB) (path string, err error) {
 	switch {
 	case err == nil && path == "":
 		err = unfit("open a file", "the database is in memory, and each connection has its own")
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		err = lendsNone(err)
 	}
 	return path, err
@@ -60,49 +62,90 @@ func lendsNone(err error) error {
 	return &driver.Error{Kind: driver.Busy, Err: err, Hint: "end what has all connections of the pool"}
 }
 
-// makeTable creates the table of a program's database, if that is wrapped and has none.
-func (s *Store) makeTable(c *conn) error {
-	if s.lib.pool == nil || s.readOnly {
-		return nil
+// wraps reports whether the database is one that the program has open, and may be written to.
+func (s *Store) wraps() bool { return s.lib.pool != nil && !s.readOnly }
+
+// beginLook begins the transaction in which the database is looked at. For one that the program has
+// open it is that which makes the table, if there is none.
+func (s *Store) beginLook(c *conn) error {
+	if !s.wraps() {
+		return c.exec("BEGIN")
+	}
+	if err := errors.Join(s.meetsPool(c), c.setLevel("EXTRA")); err != nil {
+		return err
+	}
+	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
 	}
 	if _, err := c.isEmpty(); driver.KindOf(err) == driver.Unsupported { // a store's, of a later format
 		return err
 	}
-	if err := s.meetsPool(c); err != nil {
-		return err
-	}
-	return errors.Join(c.setLevel("EXTRA"), c.exec(createTable))
+	return c.exec(createTable)
 }
 
-// meetsPool makes sure that c finds the locks that the program's connections take. They may be of
-// another VFS, with its own files or its own locks, or of none (nolock).
+// endLook ends it, which found err.
+func (s *Store) endLook(c *conn, err error) error {
+	if err == nil && s.wraps() {
+		err = c.exec("COMMIT")
+	}
+	return errors.Join(err, c.rollback())
+}
+
+// meetsPool makes sure that c and the program's connections find each other's locks. Those may be
+// of another VFS, with its own files or its own locks, or none (nolock). Each side begins a
+// transaction that writes, while the other has one.
 func (s *Store) meetsPool(c *conn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	h, err := s.lib.pool.Conn(ctx)
-	if err != nil {
+	lent, err := s.lib.pool.Conn(ctx)
+	switch {
+	case ctx.Err() != nil:
 		return lendsNone(err)
+	case err != nil:
+		return err
 	}
-	defer h.Close()
+	defer lent.Close()
+	ctx = context.Background() // what is lent goes back as it was
+	h := func(text string) error { _, err := lent.ExecContext(ctx, text); return err }
 	var wait int // of the program's connection; here kv waits
-	if err := h.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&wait); err != nil {
+	if err := lent.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&wait); err != nil {
 		return err
 	}
-	defer h.ExecContext(context.Background(), fmt.Sprintf("PRAGMA busy_timeout = %d", wait))
-	if _, err := h.ExecContext(ctx, "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE"); err != nil {
-		return &driver.Error{Kind: driver.Busy, Err: err, Hint: "end the transaction that writes"}
+	defer h(fmt.Sprintf("PRAGMA busy_timeout = %d", wait))
+	if err := errors.Join(h("PRAGMA busy_timeout = 0"), c.exec("BEGIN IMMEDIATE")); err != nil {
+		return err
 	}
-	defer h.ExecContext(context.Background(), "ROLLBACK")
-	err = c.exec("BEGIN IMMEDIATE")
-	if driver.KindOf(err) == driver.Busy {
+	err = h("BEGIN IMMEDIATE")
+	if err == nil {
+		// SQLite: where it may only read, such a transaction begins, too, and has no lock.
+		err = errors.Join(h("CREATE TABLE `a table that is rolled back`(k)"), h("ROLLBACK"))
+		if err == nil {
+			err = errLocks
+		}
+	}
+	if err = errors.Join(c.rollback(), met(err)); err != nil {
+		return err
+	}
+	if err := h("BEGIN IMMEDIATE"); err != nil {
+		return cmp.Or(met(err), error(&driver.Error{Kind: driver.Busy, Err: err, Hint: "end the transaction that writes"}))
+	}
+	defer h("ROLLBACK")
+	if err := c.exec("BEGIN IMMEDIATE"); driver.KindOf(err) != driver.Busy {
+		return errors.Join(cmp.Or(err, errLocks), c.rollback())
+	}
+	return nil
+}
+
+var errLocks = unfit("open it without vfs= and nolock=", "the locks of the program's connections are not those of the file")
+
+// met returns nil if err says that a lock is held. These are SQLite's own words, in all of its
+// drivers.
+func met(err error) error {
+	switch {
+	case err == nil, strings.Contains(err.Error(), "locked"):
 		return nil
-	}
-	if err = errors.Join(err, c.rollback()); err != nil {
-		return err
-	}
-	// SQLite: where it may only read, such a transaction begins, too, and has no lock.
-	if _, err := h.ExecContext(ctx, "CREATE TABLE `a table that is rolled back`(k)"); err != nil {
+	case strings.Contains(err.Error(), "readonly"):
 		return &driver.Error{Kind: driver.NotWritable, Err: err, Hint: "wrap it with kv.WithMode(kv.ReadOnly)"}
 	}
-	return unfit("open it without vfs= and nolock=", "the locks of the program's connections are not those of the file")
+	return err
 }

@@ -151,6 +151,23 @@ func TestWrapRefusesLocksOfAnotherSort(t *testing.T) {
 			if got := one(t, h, "SELECT count(*) FROM sqlite_schema"); got != "1" {
 				t.Errorf("%s: %s tables, want that of the program", how, got)
 			}
+			other, err := sql.Open(w.pool, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			run(t, other, "CREATE TABLE kv(k BLOB PRIMARY KEY, v BLOB)")
+			tx, err := other.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, tx, "UPDATE notes SET note = 'two'")
+			if _, err := w.wrap(h, kv.WithWait(10*time.Millisecond)); err == nil {
+				t.Errorf("%s: it is a store while another one writes", how)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }
@@ -229,7 +246,20 @@ func TestWrapRefusesWhatIsNoFileOfItsBuild(t *testing.T) {
 				t.Errorf("of another build: %v, want invalid", err)
 			}
 		}
-		h := w.program(t, filepath.Join(t.TempDir(), "own.db"))
+		path := filepath.Join(t.TempDir(), "own.db")
+		h, err := sql.Open(w.pool, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		run(t, h, "PRAGMA encoding = 'UTF-16'; CREATE TABLE notes(note)")
+		if _, err := w.wrap(h); !errors.Is(err, kv.Invalid) || one(t, h, "SELECT count(*) FROM sqlite_schema") != "1" {
+			t.Errorf("of UTF-16: %v, want invalid, and no table", err)
+		}
+		if got := names(t, filepath.Dir(path)); got != "own.db" {
+			t.Errorf("left behind: %s", got)
+		}
+		h = w.program(t, filepath.Join(t.TempDir(), "own.db"))
 		run(t, h, "CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB)")
 		if _, err := w.wrap(h); !errors.Is(err, kv.Invalid) {
 			t.Errorf("a table of numbers: %v, want invalid", err)
