@@ -256,6 +256,7 @@ func leavesNoTornTransaction(e *env) {
 type killer struct {
 	*env
 	class   kv.Durability
+	remote  bool
 	promise kv.Promise
 	work    largeWork
 	rng     *rand.Rand
@@ -263,6 +264,7 @@ type killer struct {
 	store       int // number of the store in use
 	acked, last int // in this store: acknowledged, and verified to be there
 	begun       int // the latest whose commit has begun
+	late        int // likewise, of all children before: a server may end it when its client is dead
 
 	pace           [2]time.Duration // of a mebibyte: of preparing it, of committing it
 	during, broken int              // kills during a commit; kills after which the store was not right
@@ -277,7 +279,7 @@ func (k *killer) measure() bool {
 	defer k.next()
 	db, err := kv.Open(ctx, k.large(), kv.WithWeakest(k.class))
 	k.must(err)
-	k.promise = db.Caps().Promise(k.class)
+	k.promise, k.remote = db.Caps().Promise(k.class), db.Caps().Remote
 	atomic := atomicAtKill(db.Caps(), k.class)
 	for size := 4 * mebibyte; atomic && k.work.largest == 0; size /= 2 {
 		w := largeWork{size}
@@ -303,7 +305,7 @@ func (k *killer) next() {
 	k.must(os.RemoveAll(k.path(k.folder())))
 	k.store++
 	k.must(os.MkdirAll(k.path(k.folder()), 0o700))
-	k.acked, k.last, k.begun = -1, -1, -1
+	k.acked, k.last, k.begun, k.late = -1, -1, -1, -1
 }
 
 // run kills until so many kills came during a commit.
@@ -357,7 +359,7 @@ func (k *killer) verified() *child {
 			k.Fatalf("the child answered %q", r.Value)
 		case last < k.acked && k.promise.Class <= kv.Flushed:
 			problem = fmt.Sprintf("transaction %d is the last", last)
-		case last > k.begun:
+		case last > k.begun && last > k.late:
 			problem = fmt.Sprintf("transaction %d is there, whose commit had not begun", last)
 		default:
 			if k.acked < k.begun && last == k.begun {
@@ -382,6 +384,9 @@ func (k *killer) verified() *child {
 func (k *killer) kill(c *child) {
 	k.Helper()
 	first := k.last + 1
+	if k.remote {
+		k.late = max(k.late, k.begun)
+	}
 	k.acked, k.begun = k.last, k.last
 	at, phase := first+k.rng.IntN(3), min(1, k.rng.IntN(4)) // the kill comes when at is prepared, or committed
 	c.send("commit large", k.class.String(), strconv.Itoa(k.work.largest), strconv.Itoa(first))
