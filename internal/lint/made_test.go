@@ -59,14 +59,14 @@ var tables = []table{
 	{page: "design.md", mark: "kv",
 		columns: [][2]string{{"bbolt", "bboltkv.Thin"}, {"BuntDB", "buntkv.Thin"}, {"Pebble", "pebblekv.Thin"},
 			{"LevelDB", "levelkv.Thin"}, {"Badger", "badgerkv.Thin"}, {"SQLite", "sqlite.Thin/sqlite"},
-			{"SQLite in Wasm", "sqlitewasmkv.Thin"}},
+			{"SQLite in C", "sqlite.Thin/sqlite-c"}, {"SQLite in Wasm", "sqlitewasmkv.Thin"}},
 		rows: [][2]string{{"get, of many in a View", "get"}, {"get in a View of its own", "view+get"},
-			{"get alone (`DB.Append`)", "get-alone"}, {"scan of 20 pairs", "scan20"}, {"put alone", "put"},
-			{"Update with a put", "update"}, {"batch of 100", "batch100"}},
+			{"get alone (`DB.Append`)", "get-alone"}, {"scan of 20 pairs", "scan20"},
+			{"scan of 1,000 pairs", "scan1000"}, {"put alone", "put"}, {"Update with a put", "update"}, {"batch of 100", "batch100"}},
 		otherwise: map[string]string{ // where they are not apart, a put is that of an Update
 			"bboltkv.Thin put": "", "buntkv.Thin put": "", "badgerkv.Thin put": "", "sqlite.Thin/sqlite put": "",
 			"bboltkv.Thin update": "put", "buntkv.Thin update": "put", "badgerkv.Thin update": "put",
-			"sqlite.Thin/sqlite update": "put"}},
+			"sqlite.Thin/sqlite update": "put", "sqlite.Thin/sqlite-c put": "", "sqlite.Thin/sqlite-c update": "put"}},
 }
 
 // TestFiguresInPagesAreThoseThatWereMeasured makes the tables anew:
