@@ -27,16 +27,18 @@ func random(t *testing.T, path string) bool {
 	return strings.Contains(flags, " rr")
 }
 
-func TestALongWalkReadsAhead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
+// filled returns a store of n pairs, whose values have size bytes, and its path.
+func filled(t *testing.T, n, size int) (db *kv.DB, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "a.db")
 	db, err := kv.Open(t.Context(), "bbolt:"+path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { db.Close() })
 	err = db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
-		for i := range 5000 {
-			if err := tx.Put(fmt.Appendf(nil, "%06d", i), make([]byte, 200)); err != nil {
+		for i := range n {
+			if err := tx.Put(fmt.Appendf(nil, "%06d", i), make([]byte, size)); err != nil {
 				return err
 			}
 		}
@@ -45,6 +47,11 @@ func TestALongWalkReadsAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return db, path
+}
+
+func TestALongWalkReadsAhead(t *testing.T) {
+	db, path := filled(t, 5000, 200)
 	s, err := db.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -64,24 +71,8 @@ func TestALongWalkReadsAhead(t *testing.T) {
 
 // Keys alone are read without the pages of large values.
 func TestKeysOfLargeValuesAreNoLongWalk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
-	db, err := kv.Open(t.Context(), "bbolt:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	err = db.Update(t.Context(), kv.Flushed, func(tx *kv.Tx) error {
-		for i := range 30 {
-			if err := tx.Put(fmt.Appendf(nil, "%06d", i), make([]byte, 100_000)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = db.View(t.Context(), func(s *kv.Snapshot) error {
+	db, path := filled(t, 30, 100_000)
+	err := db.View(t.Context(), func(s *kv.Snapshot) error {
 		n := 0
 		for range s.Keys(kv.Range{}) {
 			if n++; n == 20 && !random(t, path) {
