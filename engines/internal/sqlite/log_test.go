@@ -213,6 +213,32 @@ func failSyncBesideOthers(t *testing.T, engine string, mode fs.FileMode) {
 	}
 }
 
+// mender is the lock of another process that is about to mend the log of the database at path.
+func mender(t *testing.T, path string) *flock.Flock {
+	t.Helper()
+	lock := flock.New(path+"-wal", flock.SetFlag(os.O_RDONLY))
+	if ok, err := lock.TryLock(); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	return lock
+}
+
+// whoseMenderGoes is the engine's build, beside whose handle that process is gone once it has been
+// met.
+func whoseMenderGoes(t *testing.T, engine string, mender *flock.Flock) *sqlite.Library {
+	t.Helper()
+	d, _ := driver.Lookup(engine)
+	build := *d.(*sqlite.Library)
+	connect := build.Connect
+	build.Connect = func(path string, flags int32, onSync driver.OnSync) (sqlite.Conn, error) {
+		if err := mender.Unlock(); err != nil {
+			return nil, err
+		}
+		return connect(path, flags, onSync)
+	}
+	return &build
+}
+
 // Of two processes that open a log which nobody closed, and of which a sync had failed, one is
 // alone and is to mend it. It may meet a lock of the other one and go; that one is alone then.
 func whoWasToMendALogMayGo(t *testing.T, engine string) {
@@ -259,20 +285,8 @@ func whoWasToMendALogMayGo(t *testing.T, engine string) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	mender := flock.New(left+"-wal", flock.SetFlag(os.O_RDONLY))
-	if ok, err := mender.TryLock(); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	d, _ := driver.Lookup(engine)
-	build := *d.(*sqlite.Library)
-	connect := build.Connect
-	build.Connect = func(path string, flags int32, onSync driver.OnSync) (sqlite.Conn, error) {
-		if err := mender.Unlock(); err != nil {
-			return nil, err
-		}
-		return connect(path, flags, onSync)
-	}
-	second, err := kv.OpenDriver(t.Context(), &build, driver.Config{Path: left, Mode: driver.Shared})
+	build := whoseMenderGoes(t, engine, mender(t, left))
+	second, err := kv.OpenDriver(t.Context(), build, driver.Config{Path: left, Mode: driver.Shared})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,22 +459,10 @@ func aLogInDoubtIsMendedBeforeAnotherJournalTakesItsPlace(t *testing.T, engine s
 		failSync(disk, 3)
 	})
 	closeDB(t, db)
-	mends := flock.New(path+"-wal", flock.SetFlag(os.O_RDONLY))
-	if ok, err := mends.TryLock(); !ok {
-		t.Fatal(err)
-	}
-	d, _ := driver.Lookup(engine)
-	build := *d.(*sqlite.Library)
-	connect := build.Connect
-	build.Connect = func(path string, flags int32, onSync driver.OnSync) (sqlite.Conn, error) {
-		if err := mends.Unlock(); err != nil {
-			return nil, err
-		}
-		return connect(path, flags, onSync)
-	}
+	build := whoseMenderGoes(t, engine, mender(t, path))
 	disk.Arm(powerfs.Fault{Op: powerfs.OnWrite, Nth: 2, Err: syscall.EIO, Match: "db"})
 	c := driver.Config{Path: path, Mode: driver.Shared, Params: map[string]string{"journal_mode": "DELETE"}}
-	if db, err := kv.OpenDriver(t.Context(), &build, c); err == nil {
+	if db, err := kv.OpenDriver(t.Context(), build, c); err == nil {
 		t.Fatal("it opens though the log cannot be copied", db.Close())
 	}
 	for seed := range uint64(20) {
@@ -485,10 +487,7 @@ func aLogThatCannotBeMendedStaysForTheNext(t *testing.T, engine string) {
 		t.Errorf("%d syncs failed, want 3: the log is to be mended when it is closed", n)
 	}
 	wantWhole(t, "closed", disk, engine)
-	mends := flock.New(path + "-wal")
-	if ok, err := mends.TryLock(); !ok {
-		t.Fatal(err)
-	}
+	mends := mender(t, path)
 	_, err := kv.Open(t.Context(), engine+":"+path, kv.WithWait(0))
 	wantKind(t, "open while another process mends the log", err, kv.Busy)
 	if got := names(t, disk.Dir()); got != "db db-shm db-wal" {
