@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	_ "github.com/assaydb/assay/engines/bboltkv"
 	"github.com/assaydb/assay/engines/pebblekv"
@@ -375,6 +376,7 @@ func TestAFullDiskEndsTheRecordingAndNotTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	busy(t, recorded, 1, 2, 2000)
+	written(t, file)
 	disk.Arm(powerfs.Fault{Op: powerfs.OnWrite, Nth: 1, Err: syscall.ENOSPC, Sticky: true})
 	for n := uint64(2); c.Err() == nil; n++ {
 		if busy(t, recorded, n, 2, 2000); n > 1000 {
@@ -393,6 +395,21 @@ func TestAFullDiskEndsTheRecordingAndNotTheProgram(t *testing.T) {
 	}
 	if trace, err := replay.Load(file, 0); err != nil || trace.Units() == 0 {
 		t.Errorf("what is left cannot be done again: %v", err)
+	}
+}
+
+// written waits until a block of records is in the file: a goroutine writes them, when it comes to
+// it.
+func written(t testing.TB, file string) {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(file); err != nil || info.Size() > 32<<10 {
+			must(t, err)
+			return
+		}
+		if time.Since(begun) > time.Minute {
+			t.Fatal("no block of records was written in a minute")
+		}
 	}
 }
 
