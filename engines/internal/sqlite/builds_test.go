@@ -56,6 +56,7 @@ var cases = []struct {
 	{"a failed sync of a checkpoint is not passed over", aFailedSyncOfACheckpointIsNotPassedOver},
 	{"a failed sync of a checkpoint loses nothing of the one before", aFailedSyncOfACheckpointLosesNothingOfTheOneBefore},
 	{"a failed sync of compact loses nothing", aFailedSyncOfCompactLosesNothing},
+	{"readers come while the log is mended", readersComeWhileTheLogIsMended},
 	{"a failed sync loses nothing that others commit", aFailedSyncLosesNothingThatOthersCommit},
 	{"a failed sync of the first commit loses nothing else", aFailedSyncOfTheFirstCommitLosesNothingElse},
 	{"a failed sync beside others loses nothing of who comes later", aFailedSyncBesideOthersLosesNothingOfWhoComesLater},

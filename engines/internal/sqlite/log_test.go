@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -315,6 +316,39 @@ func theNameOfANewLogIsSyncedWithItsFirstCommit(t *testing.T, engine string) {
 	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=1 b=2" {
 		t.Errorf("a synced commit is lost with the name of its log: got %s", got)
 	}
+}
+
+// A new connection asks whether the log is in doubt, as it is beside another handle until it is
+// mended. The race detector sees whether the two agree on that.
+func readersComeWhileTheLogIsMended(t *testing.T, engine string) {
+	path := filepath.Join(t.TempDir(), "db")
+	put(t, open(t, engine, path, ""), "a", "1")
+	db := open(t, engine, path, "")
+	var readers sync.WaitGroup
+	mended := make(chan struct{})
+	readers.Go(func() {
+		for i := range 200 { // each has a connection of its own
+			s, err := db.Snapshot(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer s.Close()
+			if v, err := s.Get([]byte("a")); string(v) != "1" || err != nil {
+				t.Errorf("reader %d got %q, %v", i, v, err)
+			}
+			select {
+			case <-mended:
+				return
+			default:
+			}
+		}
+	})
+	if err := db.Compact(t.Context()); err != nil {
+		t.Error(err)
+	}
+	close(mended)
+	readers.Wait()
 }
 
 func aFailedSyncOfCompactLosesNothing(t *testing.T, engine string) {

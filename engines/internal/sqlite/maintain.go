@@ -25,7 +25,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.db.Interruptible(ctx, c.compact)
+	err = c.interruptible(ctx, c.compact)
 	c.doubt = driver.IsInDoubt(err)
 	return errors.Join(err, s.endWriting(c))
 }
@@ -58,7 +58,7 @@ func (s *Store) reading(ctx context.Context, fn func(*conn) error) error {
 	if err != nil {
 		return err
 	}
-	err = c.db.Interruptible(ctx, func() error { return fn(c) })
+	err = c.interruptible(ctx, func() error { return fn(c) })
 	return errors.Join(err, s.takeBack(c, readers))
 }
 

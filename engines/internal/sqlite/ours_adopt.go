@@ -20,11 +20,8 @@ func (s *Store) adopt(c *conn) error {
 		return unfit("copy the pairs into a new database", "the text in it is stored as %s", encoding)
 	}
 	columns, err := c.texts("SELECT name FROM pragma_table_xinfo(" + literal(o.Table) + ")")
-	if err != nil {
-		return err
-	}
-	types, err := c.texts("SELECT type FROM pragma_table_xinfo(" + literal(o.Table) + ")")
-	if err != nil {
+	types, failed := c.texts("SELECT type FROM pragma_table_xinfo(" + literal(o.Table) + ")")
+	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
 	if len(columns) == 0 {

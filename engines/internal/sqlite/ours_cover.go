@@ -33,7 +33,7 @@ func (c *conn) cover() error {
 	switch {
 	case s.journal != wal: // which ends a commit by its removal
 		err = s.onSync.Dir(filepath.Dir(s.path))
-	case s.log.doubt:
+	case s.log.doubt.Load():
 		err = s.rewriteLog(c, patience)
 	default:
 		err = s.syncLog()

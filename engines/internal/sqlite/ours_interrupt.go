@@ -2,8 +2,19 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
+
+// interruptible is [Conn.Interruptible]. What fails when ctx has ended says so, too: SQLite's
+// Interrupted does not say by what.
+func (c *conn) interruptible(ctx context.Context, fn func() error) error {
+	err := c.db.Interruptible(ctx, fn)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", err, ctx.Err())
+	}
+	return err
+}
 
 // Interrupting is [Conn.Interruptible] by a call that interrupts the connection from another
 // goroutine. SQLite forgets an interrupt that comes before the statement has begun; therefore it is

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -32,7 +33,7 @@ func (o *Options) checkpointAt() int { return cmp.Or(o.WALAutocheckpoint, defaul
 // one. SQLite's own checkpoint passes over a failed sync too, so that the commits after it would
 // stand behind the hole.
 func (c *conn) checkpoint() int32 {
-	if s := c.reader.s; s.log.doubt {
+	if s := c.reader.s; s.log.doubt.Load() {
 		switch err := s.rewriteLog(c, 0); {
 		case driver.KindOf(err) == driver.Busy:
 			return Done
@@ -62,7 +63,7 @@ func (c *conn) ran(rc int32) int32 {
 // compact rewrites the database, which passes through the log, and empties that.
 func (c *conn) compact() error {
 	err := c.exec("VACUUM")
-	if s := c.reader.s; err == nil && s.log.doubt {
+	if s := c.reader.s; err == nil && s.log.doubt.Load() {
 		err = s.rewriteLog(c, 0)
 	}
 	if err != nil {
@@ -95,7 +96,8 @@ func (s *Store) rewriteLog(c *conn, wait time.Duration) error {
 		return err
 	}
 	if err = rewrite(s.path+"-wal", s.onSync); err == nil {
-		s.log.hole, s.log.doubt = false, false
+		s.log.hole = false
+		s.log.doubt.Store(false)
 		_ = s.protect(false) // as above
 	}
 	return errors.Join(err, c.rollback())
@@ -269,9 +271,9 @@ func endOfCommits(f io.ReaderAt) (int64, error) {
 // its own on the other files, never on this one.
 type logState struct {
 	lock     *flock.Flock
-	inherits bool // nobody closed it, and nobody else is there
-	doubt    bool // it may have a hole of which this handle was not told; known to the one writer
-	hole     bool // it may, by a failure of this handle, or as another one has told
+	inherits bool        // nobody closed it, and nobody else is there
+	hole     bool        // it may have a hole, by a failure of this handle, or as another one has told
+	doubt    atomic.Bool // it may, of which this handle was not told; a new connection asks, amid a write
 }
 
 // alone reports whether no other handle has the store open for writing, and keeps all out until
@@ -318,7 +320,8 @@ func (s *Store) suspect() (err error) {
 		return nil
 	}
 	if err == nil {
-		s.log.doubt, s.log.hole = true, s.marked()
+		s.log.hole = s.marked()
+		s.log.doubt.Store(true)
 		s.log.inherits, err = s.log.alone(s.path)
 	}
 	return err
@@ -336,7 +339,7 @@ func (s *Store) inherit(c *conn, err error) error {
 // guard has a connection say when a checkpoint is due. What fails before the log is mended must not
 // end in one: the connection may be the last.
 func (s *Store) guard(db Conn) {
-	if s.log.doubt {
+	if s.log.doubt.Load() {
 		db.KeepLog(true)
 	}
 	db.CheckpointAt(s.options.checkpointAt())
@@ -380,14 +383,14 @@ func (s *Store) join(c *conn) error {
 	if err != nil {
 		return err
 	}
-	s.log.doubt = s.log.doubt || !alone
+	s.log.doubt.Store(s.log.doubt.Load() || !alone)
 	return s.log.among()
 }
 
 // mendAlone reports whether no other handle has the store open, and mends a log in doubt then.
 func (s *Store) mendAlone(c *conn) (alone bool, err error) {
 	alone, err = s.log.alone(s.path)
-	if err == nil && alone && s.log.doubt {
+	if err == nil && alone && s.log.doubt.Load() {
 		c.db.KeepLog(true)
 		err = s.rewriteLog(c, 0)
 	}
@@ -396,7 +399,7 @@ func (s *Store) mendAlone(c *conn) (alone bool, err error) {
 
 // leaveLog gives a database another journal, for which SQLite copies the log.
 func (s *Store) leaveLog(c *conn, journal string) error {
-	if s.log.doubt {
+	if s.log.doubt.Load() {
 		if alone, err := s.mendAlone(c); err != nil {
 			return err
 		} else if !alone {
@@ -410,12 +413,12 @@ func (s *Store) leaveLog(c *conn, journal string) error {
 // into the database if no process has that open any more. One that is in doubt is written once more
 // before; where that fails, or others are there, it stays for the next.
 func (s *Store) closeLog(conns []*conn) {
-	if (s.log.doubt || s.log.hole) && len(conns) > 0 && s.log.leave() == nil {
+	if (s.log.doubt.Load() || s.log.hole) && len(conns) > 0 && s.log.leave() == nil {
 		if alone, err := s.log.alone(s.path); alone && err == nil {
 			_ = s.rewriteLog(conns[0], 0) // a commit that met the failure has told of it
 		}
 	}
 	for _, c := range conns {
-		c.db.KeepLog(s.log.doubt || s.log.hole)
+		c.db.KeepLog(s.log.doubt.Load() || s.log.hole)
 	}
 }

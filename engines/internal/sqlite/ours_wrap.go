@@ -49,17 +49,19 @@ func (l *Library) pathOf(h *sql.DB) (path string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	err = h.QueryRowContext(ctx, "PRAGMA database_list").Scan(new(int), new(string), &path) // main is the first
-	switch {
-	case err == nil && path == "":
-		err = unfit("open a file", "the database is in memory, and each connection has its own")
-	case err != nil && ctx.Err() != nil:
-		err = lendsNone(err)
+	if err == nil && path == "" {
+		return "", unfit("open a file", "the database is in memory, and each connection has its own")
 	}
-	return path, err
+	return path, notLent(ctx, err)
 }
 
-func lendsNone(err error) error {
-	return &driver.Error{Kind: driver.Busy, Err: err, Hint: "end what has all connections of the pool"}
+// notLent is the error for err, with which a call ended that takes a connection of the pool and
+// waits for one as long as ctx lets it.
+func notLent(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		err = &driver.Error{Kind: driver.Busy, Err: err, Hint: "end what has all connections of the pool"}
+	}
+	return err
 }
 
 // wraps reports whether the database is one that the program has open, and may be written to.
@@ -98,16 +100,12 @@ func (s *Store) meetsPool(c *conn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	lent, err := s.lib.pool.Conn(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return lendsNone(err)
-	case err != nil:
-		return err
+	if err != nil {
+		return notLent(ctx, err)
 	}
 	defer lent.Close()
-	ctx = context.Background() // what is lent goes back as it was
-	h := func(text string) error { _, err := lent.ExecContext(ctx, text); return err }
-	var wait int // of the program's connection; here kv waits
+	h := func(text string) error { _, err := lent.ExecContext(context.Background(), text); return err }
+	var wait int // of the program's connection, which goes back as it was; here kv waits
 	if err := lent.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&wait); err != nil {
 		return err
 	}
@@ -115,13 +113,9 @@ func (s *Store) meetsPool(c *conn) error {
 	if err := errors.Join(h("PRAGMA busy_timeout = 0"), c.exec("BEGIN IMMEDIATE")); err != nil {
 		return err
 	}
-	err = h("BEGIN IMMEDIATE")
-	if err == nil {
+	if err = h("BEGIN IMMEDIATE"); err == nil {
 		// SQLite: where it may only read, such a transaction begins, too, and has no lock.
-		err = errors.Join(h("CREATE TABLE `a table that is rolled back`(k)"), h("ROLLBACK"))
-		if err == nil {
-			err = errLocks
-		}
+		err = cmp.Or(errors.Join(h("CREATE TABLE `a table that is rolled back`(k)"), h("ROLLBACK")), errLocks)
 	}
 	if err = errors.Join(c.rollback(), met(err)); err != nil {
 		return err
