@@ -26,28 +26,45 @@ func due(_ *libc.TLS, pages, _, _ uintptr, n int32) int32 {
 	return sqlite.CheckpointDue
 }
 
-// CopyAll has the next checkpoint copy the whole log.
-func (c *conn) CopyAll() int32 {
+// index returns the database's file, its methods, and where the log's index lies in memory.
+func (c *conn) index() (file uintptr, methods *lib.Tsqlite3_io_methods, region uintptr, rc int32) {
 	out := libc.Xmalloc(c.tls, types.Size_t(unsafe.Sizeof(uintptr(0))))
 	if out == 0 {
-		return sqlite.NoMem
+		return 0, nil, 0, sqlite.NoMem
 	}
 	defer libc.Xfree(c.tls, out)
-	rc := lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_FILE_POINTER, out)
+	rc = lib.Xsqlite3_file_control(c.tls, c.db, 0, lib.SQLITE_FCNTL_FILE_POINTER, out)
+	if rc != sqlite.OK {
+		return 0, nil, 0, rc
+	}
+	file = *at[uintptr](out)
+	methods = at[lib.Tsqlite3_io_methods](at[lib.Tsqlite3_file](file).FpMethods)
+	shmMap := function[func(_ *libc.TLS, file uintptr, n, size, grow int32, out uintptr) int32](methods.FxShmMap)
+	rc = shmMap(c.tls, file, 0, sqlite.ShmRegion, 0, out)
+	return file, methods, *at[uintptr](out), rc
+}
+
+// Committed returns how many frames of the log are committed.
+func (c *conn) Committed() (frames uint32, rc int32) {
+	_, _, region, rc := c.index()
+	if rc != sqlite.OK {
+		return 0, rc
+	}
+	return *at[uint32](region + sqlite.FramesInShm), rc
+}
+
+// CopyAll has the next checkpoint copy the whole log.
+func (c *conn) CopyAll() int32 {
+	file, methods, region, rc := c.index()
 	if rc != sqlite.OK {
 		return rc
 	}
-	file := *at[uintptr](out)
-	methods := at[lib.Tsqlite3_io_methods](at[lib.Tsqlite3_file](file).FpMethods)
 	lock := function[func(_ *libc.TLS, file uintptr, n, count, flags int32) int32](methods.FxShmLock)
-	region := function[func(_ *libc.TLS, file uintptr, n, size, grow int32, out uintptr) int32](methods.FxShmMap)
 	rc = lock(c.tls, file, sqlite.CheckpointLock, 1, lib.SQLITE_SHM_LOCK|lib.SQLITE_SHM_EXCLUSIVE)
 	if rc != sqlite.OK {
 		return rc
 	}
-	if rc = region(c.tls, file, 0, sqlite.ShmRegion, 0, out); rc == sqlite.OK {
-		*at[uint32](*at[uintptr](out) + sqlite.CopiedInShm) = 0
-	}
+	*at[uint32](region + sqlite.CopiedInShm) = 0
 	lock(c.tls, file, sqlite.CheckpointLock, 1, lib.SQLITE_SHM_UNLOCK|lib.SQLITE_SHM_EXCLUSIVE)
 	return rc
 }

@@ -1,6 +1,7 @@
 package sqlitewasmkv
 
 import (
+	"encoding/binary"
 	"io"
 	"path/filepath"
 
@@ -34,23 +35,43 @@ func (c *conn) CheckpointAt(pages int) {
 
 // shm is what go-sqlite3 has of a file -shm: the file, which is as its mapped memory.
 type shm interface {
+	io.ReaderAt
 	io.WriterAt
 	Fd() uintptr
 }
 
-// CopyAll has the next checkpoint copy the whole log.
-func (c *conn) CopyAll() int32 {
+// index returns the file of the log's index.
+func (c *conn) index() (shm, error) {
 	file, err := c.db.FileControl("", sqlite3.FCNTL_FILE_POINTER)
 	if err != nil {
+		return nil, err
+	}
+	if shared, _ := file.(vfs.FileSharedMemory); shared != nil {
+		if f, ok := shared.SharedMemory().(shm); ok {
+			return f, nil
+		}
+	}
+	return nil, sqlite3.IOERR_SHMMAP
+}
+
+// Committed returns how many frames of the log are committed.
+func (c *conn) Committed() (frames uint32, rc int32) {
+	f, err := c.index()
+	if err != nil {
+		return 0, c.result(err)
+	}
+	var got [4]byte
+	if _, err := f.ReadAt(got[:], sqlite.FramesInShm); err != nil {
+		return 0, c.result(sqlite3.IOERR_READ)
+	}
+	return binary.LittleEndian.Uint32(got[:]), sqlite.OK // as Wasm's memory is
+}
+
+// CopyAll has the next checkpoint copy the whole log.
+func (c *conn) CopyAll() int32 {
+	f, err := c.index()
+	if err != nil {
 		return c.result(err)
-	}
-	shared, _ := file.(vfs.FileSharedMemory)
-	if shared == nil {
-		return c.result(sqlite3.IOERR_SHMMAP)
-	}
-	f, ok := shared.SharedMemory().(shm)
-	if !ok {
-		return c.result(sqlite3.IOERR_SHMMAP)
 	}
 	unlock, err := lockCheckpoints(f.Fd())
 	if err != nil {

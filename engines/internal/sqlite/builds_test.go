@@ -53,6 +53,8 @@ var cases = []struct {
 	{"the length of a value is told without reading it", theLengthOfAValueIsToldWithoutReadingIt},
 	{"a full disk is not done and the store goes on", aFullDiskIsNotDoneAndTheStoreGoesOn},
 	{"a commit without space does not come back", aCommitWithoutSpaceDoesNotComeBack},
+	{"a commit without space is gone even where its end stood there", aCommitWithoutSpaceIsGoneEvenWhereItsEndStoodThere},
+	{"nothing of a commit without space stands behind the next one", nothingOfACommitWithoutSpaceStandsBehindTheNextOne},
 	{"a failed sync of a checkpoint is not passed over", aFailedSyncOfACheckpointIsNotPassedOver},
 	{"a failed sync of a checkpoint loses nothing of the one before", aFailedSyncOfACheckpointLosesNothingOfTheOneBefore},
 	{"a failed sync of compact loses nothing", aFailedSyncOfCompactLosesNothing},

@@ -80,10 +80,7 @@ func (s *Store) look(c *conn) (empty bool, err error) {
 	if err = errors.Join(err, failed); err != nil || empty {
 		return empty, err
 	}
-	if err := c.verify(s.options.given(creation)); err != nil {
-		return false, err
-	}
-	if err := s.checkLength(c); err != nil {
+	if err := errors.Join(c.verify(s.options.given(creation)), s.checkLength(c)); err != nil {
 		return false, err
 	}
 	s.journal, err = c.pragma("journal_mode")

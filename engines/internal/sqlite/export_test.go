@@ -15,7 +15,7 @@ var (
 	Rewrite  = rewrite
 	EndOfLog = endOfLog
 
-	EndOfCommits = endOfCommits
+	ClearFrames = clearFrames
 )
 
 type TestConn = conn

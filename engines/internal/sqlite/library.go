@@ -41,6 +41,10 @@ type Conn interface {
 	// called in a transaction that writes, and Busy while a checkpoint runs.
 	CopyAll() int32
 
+	// Committed returns how many frames of the log are committed, as its index says. It is called
+	// in a transaction that writes, so that nobody else changes it.
+	Committed() (frames uint32, rc int32)
+
 	// Written counts the pages that this connection has written. It begins anew some time.
 	Written() int
 

@@ -1,12 +1,15 @@
 package sqlite_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,14 +70,7 @@ func aCommitWithoutSpaceDoesNotComeBack(t *testing.T, engine string) {
 		}
 		want += key + "=" + value + " "
 	}
-	read := func(ending string) []byte {
-		t.Helper()
-		data, err := exec.Command("cat", path+ending).Output() // this process would lose its locks
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
-	}
+	read := func(ending string) []byte { return content(t, path+ending) }
 	at := len(read("-wal"))
 	disk.Arm(powerfs.Fault{Op: powerfs.OnWrite, Nth: 2, Err: syscall.ENOSPC, Short: true, Match: "*-wal"})
 	err := write("b", "1")
@@ -88,13 +84,7 @@ func aCommitWithoutSpaceDoesNotComeBack(t *testing.T, engine string) {
 	}
 	cut := read("-wal")
 	copy(cut[at:], failed[at:])
-	left := filepath.Join(t.TempDir(), "db")
-	for ending, data := range map[string][]byte{"": read(""), "-wal": cut} {
-		if err := os.WriteFile(left+ending, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := all(t, open(t, engine, left, ""), kv.Range{}); got+" " != want {
+	if got := all(t, ofFiles(t, engine, read(""), cut), kv.Range{}); got+" " != want {
 		t.Errorf("got %q behind %d bytes", got[min(len(got), len(want)):], len(want))
 	}
 	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != want+"c=2" {
@@ -102,42 +92,113 @@ func aCommitWithoutSpaceDoesNotComeBack(t *testing.T, engine string) {
 	}
 }
 
-// unreadable is a log of which nothing can be read from an offset on.
-type unreadable struct {
-	io.ReaderAt
-	from int64
+// content reads a file by another process: this one would lose its locks of it.
+func content(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := exec.Command("cat", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
-func (u unreadable) ReadAt(b []byte, at int64) (int, error) {
-	if at >= u.from {
-		return 0, syscall.EIO
+// ofFiles opens a store of a database and its log.
+func ofFiles(t *testing.T, engine string, database, log []byte) *kv.DB {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "db")
+	for ending, data := range map[string][]byte{"": database, "-wal": log} {
+		if err := os.WriteFile(path+ending, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return u.ReaderAt.ReadAt(b, at)
+	return open(t, engine, path, "")
+}
+
+// halfFull is a store of wide pages, filled from their ends on, whose log begins anew with each
+// commit; and what is in it.
+func halfFull(t *testing.T, engine string, values int) (disk *powertest.Disk, db *kv.DB, path, want string) {
+	t.Helper()
+	disk = powertest.NewDisk(t, nil)
+	path = filepath.Join(disk.Dir(), "db")
+	db = open(t, engine, path, "?page_size=8192&wal_autocheckpoint=1")
+	for i := range values {
+		key, value := fmt.Sprintf("a%02d", i), strings.Repeat("0", 1100)
+		put(t, db, key, value)
+		want += key + "=" + value + " "
+	}
+	return disk, db, path, strings.TrimSuffix(want, " ")
+}
+
+// findsNoSpace has the nth write to the log find space for half of it, and reports whether the
+// commit of b is not done then: go-sqlite3 tells of no space as of any failed write.
+func findsNoSpace(t *testing.T, disk *powertest.Disk, db *kv.DB, b *kv.Batch, nth uint64) bool {
+	t.Helper()
+	disk.Arm(powerfs.Fault{Op: powerfs.OnWrite, Nth: nth, Err: syscall.ENOSPC, Short: true, Match: "*-wal"})
+	err := db.Write(t.Context(), kv.Synced, b)
+	if kv.KindOf(err) == kv.InDoubt {
+		return false
+	}
+	wantKind(t, "a commit without space", err, kv.Full)
+	return true
+}
+
+// The last page of a commit that finds space for half of it may end with what stood there before:
+// then all of the commit is in the log.
+func aCommitWithoutSpaceIsGoneEvenWhereItsEndStoodThere(t *testing.T, engine string) {
+	disk, db, path, want := halfFull(t, engine, 4)
+	var b kv.Batch
+	b.Put([]byte("b"), []byte("1"))
+	if !findsNoSpace(t, disk, db, &b, 3) { // the log's head, the frame's, and the page
+		return
+	}
+	if got := all(t, ofFiles(t, engine, content(t, path), content(t, path+"-wal")), kv.Range{}); got != want {
+		t.Errorf("got %q behind %d bytes", got[min(len(got), len(want)):], len(want))
+	}
+}
+
+// The next commit may have the same first page. Where power fails behind that page, what is left of
+// the other one may follow.
+func nothingOfACommitWithoutSpaceStandsBehindTheNextOne(t *testing.T, engine string) {
+	disk, db, path, _ := halfFull(t, engine, 13)
+	batch := func(value, key, other string) *kv.Batch {
+		var b kv.Batch
+		b.Put([]byte("a05"), []byte(strings.Repeat(value, 1100))) // in the first half of a page
+		b.Put([]byte(key), []byte(strings.Repeat(other, 1100)))   // and of the next one
+		return &b
+	}
+	if err := db.Write(t.Context(), kv.Synced, batch("1", "a10", "1")); err != nil {
+		t.Fatal(err)
+	}
+	want, database := all(t, db, kv.Range{}), content(t, path)
+	if !findsNoSpace(t, disk, db, batch("2", "a10", "2"), 5) { // the log's head, and two frames
+		return
+	}
+	failed := content(t, path+"-wal")
+	if err := db.Write(t.Context(), kv.Flushed, batch("2", "a11", "3")); err != nil {
+		t.Fatal(err)
+	}
+	const firstPage = 32 + 24 + 8192
+	torn := slices.Concat(content(t, path+"-wal")[:firstPage], failed[firstPage:])
+	if got := all(t, ofFiles(t, engine, database, torn), kv.Range{}); got != want {
+		t.Errorf("a commit that was not done is there, with %d bytes of its own", strings.Count(got, "2222")*4)
+	}
 }
 
 // What cannot be read may be a commit, and is not taken for the end of the log.
-func TestALogThatCannotBeReadHasNoEnd(t *testing.T) {
+func TestALogThatCannotBeReadIsNotCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
-	db := open(t, "sqlite", path, "")
-	for i := range 3 {
-		put(t, db, fmt.Sprint(i), "")
-	}
-	log, err := os.Open(path + "-wal")
+	put(t, open(t, "sqlite", path, ""), "a", "1")
+	log, err := os.OpenFile(path+"-wal", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	info, err := log.Stat()
-	if err != nil {
-		t.Fatal(err)
+	before := content(t, path+"-wal")
+	if err := sqlite.ClearFrames(log, 0, nil); !errors.Is(err, syscall.EBADF) {
+		t.Errorf("got %v", err)
 	}
-	if end, err := sqlite.EndOfCommits(log); end != info.Size() || err != io.EOF {
-		t.Errorf("got %d, %v, want %d and nothing behind it", end, err, info.Size())
-	}
-	for _, from := range []int64{0, 33, info.Size() / 2} {
-		if end, err := sqlite.EndOfCommits(unreadable{log, from}); err != syscall.EIO {
-			t.Errorf("unreadable from %d on: got %d, %v", from, end, err)
-		}
+	if !bytes.Equal(content(t, path+"-wal"), before) {
+		t.Error("something of it was cleared")
 	}
 }
 

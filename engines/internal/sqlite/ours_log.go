@@ -138,10 +138,11 @@ func (s *Store) forgetCopied(c *conn) error {
 
 // The file -shm, as https://sqlite.org/walformat.html has it: the lock of who checkpoints, which
 // lies behind LocksInShm in the file, and where it says how many pages of the log are copied, in
-// four bytes.
+// four bytes; before that stands how many of its frames are committed.
 const (
 	LocksInShm     = 120
 	CheckpointLock = 1
+	FramesInShm    = 16
 	CopiedInShm    = 96
 	ShmRegion      = 32 << 10
 )
@@ -198,7 +199,7 @@ func (c *conn) unwrite(err error) error {
 	var undone error
 	if s := c.reader.s; s.journal == wal {
 		if undone = awaited(patience, c.begin); undone == nil {
-			undone = errors.Join(cutLog(s.path+"-wal", s.onSync), c.rollback())
+			undone = errors.Join(c.cutLog(), c.rollback())
 		}
 	}
 	if undone == nil {
@@ -207,63 +208,56 @@ func (c *conn) unwrite(err error) error {
 	return &driver.Error{Kind: driver.InDoubt, Err: errors.Join(err, undone)}
 }
 
-// cutLog makes an end of what stands behind the last commit of the log at path, and syncs that.
-func cutLog(path string, onSync driver.OnSync) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+// cutLog takes what stands behind the last commit out of the log: the frames of one that found no
+// space. All of them may be valid, where the last page was to end as what stood there before.
+func (c *conn) cutLog() error {
+	frames, rc := c.db.Committed()
+	if rc != OK {
+		return NewError(rc, "the log's index", nil)
+	}
+	s := c.reader.s
+	f, err := os.OpenFile(s.path+"-wal", os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	end, err := endOfCommits(f)
-	if err == nil {
-		if _, err = f.WriteAt(make([]byte, frameHeader), end); err == nil {
-			err = onSync.Time(f.Sync)
-		}
-	} else if err == io.EOF { // nothing stands there
-		err = nil
-	}
-	return errors.Join(err, f.Close())
+	return errors.Join(clearFrames(f, int64(frames), s.onSync), f.Close())
 }
 
-// endOfCommits returns where the last commit in a log ends, with io.EOF if nothing stands behind
-// it. What cannot be read may be a commit. SQLite: each frame bears a sum over all before it, and
-// the last one of a commit how many pages the database has.
-func endOfCommits(f io.ReaderAt) (int64, error) {
+// clearFrames clears the headers of the frames of a log from one on. That one's first, durably: it
+// ends the log. Then those of the others: where the next commit begins alike, they would be valid
+// behind it again. SQLite: if the header of a new round could not be written, they are of the one
+// before, which is in the database; a part of it must not be left alone.
+func clearFrames(f *os.File, from int64, onSync driver.OnSync) error {
 	var header [logHeader]byte
 	if _, err := f.ReadAt(header[:], 0); err != nil {
-		return 0, err
+		return notEOF(err)
 	}
-	words := endian.ByteOrder(endian.LittleEndian)
-	if header[3]&1 == 1 {
-		words = endian.BigEndian
-	}
-	sum := [2]uint32{endian.BigEndian.Uint32(header[24:]), endian.BigEndian.Uint32(header[28:])}
-	add := func(b []byte) {
-		for ; len(b) > 0; b = b[8:] {
-			sum[0] += words.Uint32(b) + sum[1]
-			sum[1] += words.Uint32(b[4:]) + sum[0]
+	frame := frameHeader + int64(endian.BigEndian.Uint32(header[8:]))
+	first := logHeader + from*frame
+	for at := first; ; at += frame {
+		var h [frameHeader]byte
+		if _, err := f.ReadAt(h[:], at); err != nil || !bytes.Equal(h[8:16], header[16:24]) {
+			if err = notEOF(err); err == nil && at > first+frame {
+				err = onSync.Time(f.Sync)
+			}
+			return err
+		}
+		_, err := f.WriteAt(make([]byte, frameHeader), at)
+		if err == nil && at == first {
+			err = onSync.Time(f.Sync)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	frame := make([]byte, frameHeader+endian.BigEndian.Uint32(header[8:]))
-	end := int64(logHeader)
-	for at := end; ; at += int64(len(frame)) {
-		n, err := f.ReadAt(frame, at)
-		switch {
-		case err == io.EOF && (n > 0 || at > end):
-			return end, nil
-		case err != nil:
-			return end, err
-		case !bytes.Equal(frame[8:16], header[16:24]):
-			return end, nil
-		}
-		add(frame[:8])
-		add(frame[frameHeader:])
-		if sum != [2]uint32{endian.BigEndian.Uint32(frame[16:]), endian.BigEndian.Uint32(frame[20:])} {
-			return end, nil
-		}
-		if endian.BigEndian.Uint32(frame[4:]) > 0 {
-			end = at + int64(len(frame))
-		}
+}
+
+// notEOF returns err, nil if it is the end of the file. What cannot be read may be a commit.
+func notEOF(err error) error {
+	if err == io.EOF {
+		return nil
 	}
+	return err
 }
 
 // logState is what a handle knows of the log. By lock the handles tell whether there are others:
