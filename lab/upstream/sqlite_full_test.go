@@ -14,28 +14,32 @@ import (
 )
 
 var sqliteFullComesBack = fault{module: "modernc.org/sqlite", defence: "engines/internal/sqlite/ours_log.go",
-	sentence: "a commit that ended with SQLITE_FULL, and was rolled back, is there if power fails amid the next one"}
+	sentence: "a commit that ended with SQLITE_FULL, and was rolled back, is there after a kill, or if power fails amid the next one"}
 
-// TestSQLiteCommitsWhatFoundNoSpace has a commit end amid its page with no space, and another one
-// begin behind it, of whose page the second half is on the disk when power fails, and of the first
-// what the one before has written.
+// TestSQLiteCommitsWhatFoundNoSpace has a commit end amid its page with no space. A log that began
+// anew with it has the end of that page from its last round, so that all of the commit is there.
+// One that did not has it from the next commit, if power fails when the second half of that one's
+// page is on the disk, and the first as the one before has written it.
 func TestSQLiteCommitsWhatFoundNoSpace(t *testing.T) {
-	for _, amid := range []bool{false, true} {
-		got := sqliteAfterFull(t, amid)
-		if amid {
-			sqliteFullComesBack.report(t, got == "no space", "the row behind the others: "+got)
-		} else if got != "the next one" {
-			t.Errorf("where all of the next commit is there: got %q", got)
-		}
+	for _, moment := range []string{"at once", "amid the next"} {
+		got := sqliteAfterFull(t, moment)
+		sqliteFullComesBack.report(t, got == "no space", moment+", the row behind the others: "+got)
+	}
+	if got := sqliteAfterFull(t, "behind the next"); got != "the next one" {
+		t.Errorf("where all of the next commit is there: got %q", got)
 	}
 }
 
-// sqliteAfterFull returns the last row of a table of five after a cut amid the commit behind one
-// without space, or behind it.
-func sqliteAfterFull(t *testing.T, amid bool) (last string) {
+// sqliteAfterFull returns the last row of a table of five that is left of a commit without space at
+// a moment.
+func sqliteAfterFull(t *testing.T, moment string) (last string) {
 	t.Helper()
 	disk := powertest.NewDisk(t, nil)
-	db := sqliteHandle(t, disk.Dir(), []string{"page_size=8192", "journal_mode=WAL", "synchronous=FULL"})
+	settings, nth := []string{"page_size=8192", "journal_mode=WAL", "synchronous=FULL"}, uint64(2)
+	if moment == "at once" {
+		settings, nth = append(settings, "wal_autocheckpoint=1"), 3 // which is behind the log's header
+	}
+	db := sqliteHandle(t, disk.Dir(), settings)
 	insert := func(value string) error {
 		_, err := db.Exec("INSERT INTO t VALUES(?)", value)
 		return err
@@ -57,14 +61,17 @@ func sqliteAfterFull(t *testing.T, amid bool) (last string) {
 		must(insert(strings.Repeat("0", 1100)))
 	}
 	at := len(read("db-wal"))
-	disk.Arm(powerfs.Fault{Op: powerfs.OnWrite, Nth: 2, Err: syscall.ENOSPC, Short: true, Match: "*-wal"})
+	disk.Arm(powerfs.Fault{Op: powerfs.OnWrite, Nth: nth, Err: syscall.ENOSPC, Short: true, Match: "*-wal"})
 	if err := insert("no space"); err == nil || !strings.Contains(err.Error(), "full") {
 		t.Fatalf("got %v, want a full disk", err)
 	}
 	failed := read("db-wal")
-	must(insert("the next one"))
-	log := read("db-wal")
-	if amid {
+	log := failed
+	if moment != "at once" {
+		must(insert("the next one"))
+		log = read("db-wal")
+	}
+	if moment == "amid the next" {
 		copy(log[at:], failed[at:])
 	}
 	left := t.TempDir()
