@@ -62,6 +62,8 @@ var cases = []struct {
 	{"a failed sync loses nothing that others commit", aFailedSyncLosesNothingThatOthersCommit},
 	{"a failed sync of the first commit loses nothing else", aFailedSyncOfTheFirstCommitLosesNothingElse},
 	{"a failed sync beside others loses nothing of who comes later", aFailedSyncBesideOthersLosesNothingOfWhoComesLater},
+	{"a failed sync is told to connections that come later", aFailedSyncIsToldToConnectionsThatComeLater},
+	{"a failed sync is told to who only covers", aFailedSyncIsToldToWhoOnlyCovers},
 	{"who was to mend a log may go", whoWasToMendALogMayGo},
 	{"a log in doubt is mended before another journal takes its place", aLogInDoubtIsMendedBeforeAnotherJournalTakesItsPlace},
 	{"a log ends where the frames of its round do", aLogEndsWhereTheFramesOfItsRoundDo},

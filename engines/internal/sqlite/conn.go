@@ -17,6 +17,7 @@ type conn struct {
 	written int  // then, how many pages were written before it
 
 	doubt bool // the last commit failed so that nobody knows whether it is there
+	late  bool // opened behind the first one, and has not written yet
 
 	idle [kinds]*statement // prepared on first use
 
@@ -39,7 +40,7 @@ func (s *Store) connect() (*conn, error) {
 		return nil, err
 	}
 	s.guard(db)
-	c := &conn{db: db, layout: s.layout}
+	c := &conn{db: db, layout: s.layout, late: s.log.told != nil}
 	c.reader = reader{c: c, s: s}
 	c.txn = txn{reader: c.reader}
 	if err := errors.Join(c.set(s.options.given(session...)), c.set(fullSync)); err != nil {

@@ -47,6 +47,9 @@ func (c *conn) cover() error {
 
 // syncLog syncs the log, if there is one.
 func (s *Store) syncLog() error {
+	if s.log.told != nil {
+		return s.onSync.Time(s.log.told.Sync)
+	}
 	f, err := os.OpenFile(s.path+"-wal", os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

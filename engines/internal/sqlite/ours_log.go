@@ -265,6 +265,7 @@ func notEOF(err error) error {
 // its own on the other files, never on this one.
 type logState struct {
 	lock     *flock.Flock
+	told     *os.File    // of the log, open as long as the handle is; nil on Windows
 	inherits bool        // nobody closed it, and nobody else is there
 	hole     bool        // it may have a hole, by a failure of this handle, or as another one has told
 	doubt    atomic.Bool // it may, of which this handle was not told; a new connection asks, amid a write
@@ -296,14 +297,33 @@ func (l *logState) among() error {
 	if err == nil && !ok {
 		err = &driver.Error{Kind: driver.Busy, Err: errors.New("another process mends the log")}
 	}
+	if err == nil {
+		l.told, err = os.OpenFile(l.lock.Path(), os.O_RDWR, 0)
+	}
 	return err
 }
 
-func (l *logState) leave() error {
-	if l.lock == nil {
-		return nil
+func (l *logState) leave() (err error) {
+	if l.told != nil {
+		err = l.told.Close()
+		l.told = nil
 	}
-	return l.lock.Unlock()
+	if l.lock != nil {
+		err = errors.Join(err, l.lock.Unlock())
+	}
+	return err
+}
+
+// missed reports whether a sync of the log may have failed before c was there, which has not
+// written yet. Linux tells each file that was open then once; that of c was not. SQLite: who reads
+// opens the log.
+func (s *Store) missed(c *conn) bool {
+	if !c.late {
+		return false
+	}
+	c.late = false
+	_, err := c.text("PRAGMA schema_version")
+	return err != nil || s.onSync.Time(s.log.told.Sync) != nil
 }
 
 // suspect looks, before SQLite does, whether there is a log that nobody has closed: of the process

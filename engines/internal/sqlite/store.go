@@ -83,7 +83,7 @@ func (s *Store) writerAt(level string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.log.hole {
+	if s.missed(c) || s.log.hole {
 		if err := s.mend(c); err != nil {
 			return nil, errors.Join(err, s.takeBack(c, writer))
 		}
