@@ -24,7 +24,12 @@ func (c *conn) Text(sql string) (string, error) { return c.text(sql) }
 func (c *conn) Exec(sql string) error           { return c.exec(sql) }
 
 func (s *Store) Writer() *conn { return s.idle[writer][0] }
-func (s *Store) Idle() int     { return len(s.idle[readers]) }
+func (s *Store) DropWriter() error {
+	c := s.Writer()
+	s.idle[writer] = nil
+	return c.drop()
+}
+func (s *Store) Idle() int { return len(s.idle[readers]) }
 
 func (s *Store) Reading(ctx context.Context, fn func(*conn) error) error { return s.reading(ctx, fn) }
 

@@ -275,47 +275,6 @@ func failSyncBesideOthers(t *testing.T, engine string, mode fs.FileMode) {
 	}
 }
 
-// besideAFailure opens a store twice; then a sync of the second handle fails, and the one that was
-// to mend the log, behind what the first has put, and first is done to that.
-func besideAFailure(t *testing.T, engine string, first func(*kv.DB)) (disk *powertest.Disk, db *kv.DB) {
-	t.Helper()
-	disk = powertest.NewDisk(t, nil)
-	path := filepath.Join(disk.Dir(), "db")
-	db = open(t, engine, path, "")
-	other := open(t, engine, path, "")
-	put(t, db, "a", "1")
-	first(db)
-	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Again: 1, Err: syscall.EIO, Match: "*-wal"})
-	wantKind(t, "a synced commit", other.Put(t.Context(), kv.Synced, []byte("b"), []byte("2")), kv.InDoubt)
-	return disk, db
-}
-
-// A connection that a snapshot makes necessary opens the log behind the failure, of which Linux
-// tells those who had it open.
-func aFailedSyncIsToldToConnectionsThatComeLater(t *testing.T, engine string) {
-	disk, db := besideAFailure(t, engine, func(db *kv.DB) {
-		s, err := db.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-	})
-	if err := db.Put(t.Context(), kv.Synced, []byte("c"), []byte("3")); err != nil {
-		t.Fatal(err)
-	}
-	if got := all(t, afterCut(t, disk, engine), kv.Range{}); !strings.HasSuffix(got, "c=3") {
-		t.Errorf("a synced commit is lost behind a hole of the log: got %q", got)
-	}
-}
-
-func aFailedSyncIsToldToWhoOnlyCovers(t *testing.T, engine string) {
-	disk, db := besideAFailure(t, engine, func(*kv.DB) {})
-	err := db.Put(t.Context(), kv.Synced, []byte("a"), []byte("1")) // as it is: no page changes
-	if got := all(t, afterCut(t, disk, engine), kv.Range{}); err == nil && !strings.HasPrefix(got, "a=1") {
-		t.Errorf("a synced commit covered what is lost: got %q", got)
-	}
-}
-
 // mender is the lock of another process that is about to mend the log of the database at path.
 func mender(t *testing.T, path string) *flock.Flock {
 	t.Helper()

@@ -33,10 +33,8 @@ func (c *conn) cover() error {
 	switch {
 	case s.journal != wal: // which ends a commit by its removal
 		err = s.onSync.Dir(filepath.Dir(s.path))
-	case s.log.doubt.Load():
+	case s.log.doubt.Load() || s.syncLog() != nil: // which may be told of what failed before
 		err = s.rewriteLog(c, patience)
-	default:
-		err = s.syncLog()
 	}
 	if err == nil {
 		return nil

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/assaydb/assay/kv/driver"
 )
 
-// interruptible is [Conn.Interruptible]. What fails when ctx has ended says so, too: SQLite's
-// Interrupted does not say by what.
+// interruptible is [Conn.Interruptible]. What ctx has ended says so: SQLite's Interrupted does not.
 func (c *conn) interruptible(ctx context.Context, fn func() error) error {
 	err := c.db.Interruptible(ctx, fn)
-	if err != nil && ctx.Err() != nil {
+	if driver.KindOf(err) == driver.Canceled {
 		err = fmt.Errorf("%w: %w", err, ctx.Err())
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -64,7 +65,7 @@ func (c *conn) ran(rc int32) int32 {
 func (c *conn) compact() error {
 	err := c.exec("VACUUM")
 	if s := c.reader.s; err == nil && s.log.doubt.Load() {
-		err = s.rewriteLog(c, 0)
+		err = s.mend(c)
 	}
 	if err != nil {
 		return err
@@ -314,6 +315,13 @@ func (l *logState) leave() (err error) {
 	return err
 }
 
+// drop closes a connection that is of no use any more. If it is the only one, the log must stay:
+// the handle has it open.
+func (c *conn) drop() error {
+	c.db.KeepLog(true)
+	return c.close()
+}
+
 // missed reports whether a sync of the log may have failed before c was there, which has not
 // written yet. Linux tells each file that was open then once; that of c was not. SQLite: who reads
 // opens the log.
@@ -427,6 +435,13 @@ func (s *Store) leaveLog(c *conn, journal string) error {
 // into the database if no process has that open any more. One that is in doubt is written once more
 // before; where that fails, or others are there, it stays for the next.
 func (s *Store) closeLog(conns []*conn) {
+	// The last one syncs the log before it is copied. It must have been told of what failed before.
+	last := len(conns) - 1
+	if i := slices.IndexFunc(conns, func(c *conn) bool { return !c.late }); i >= 0 {
+		conns[i], conns[last] = conns[last], conns[i]
+	} else if last >= 0 && s.missed(conns[last]) {
+		s.log.doubt.Store(true)
+	}
 	if (s.log.doubt.Load() || s.log.hole) && len(conns) > 0 && s.log.leave() == nil {
 		if alone, err := s.log.alone(s.path); alone && err == nil {
 			_ = s.rewriteLog(conns[0], 0) // a commit that met the failure has told of it

@@ -106,7 +106,7 @@ func (s *Store) meetsPool(c *conn) error {
 	defer lent.Close()
 	h := func(text string) error { _, err := lent.ExecContext(context.Background(), text); return err }
 	var wait int // of the program's connection, which goes back as it was; here kv waits
-	if err := lent.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&wait); err != nil {
+	if err := lent.QueryRowContext(context.Background(), "PRAGMA busy_timeout").Scan(&wait); err != nil {
 		return err
 	}
 	defer h(fmt.Sprintf("PRAGMA busy_timeout = %d", wait))

@@ -99,7 +99,7 @@ func (r *reader) Close() error {
 	}
 	r.begun = false
 	if rc := r.c.run(kindCommit, nil, nil); rc != Done {
-		return errors.Join(r.c.db.Failure(rc), r.c.close())
+		return errors.Join(r.c.db.Failure(rc), r.c.drop())
 	}
 	return r.s.takeBack(r.c, readers)
 }

@@ -103,7 +103,7 @@ func (s *Store) endWriting(c *conn) error {
 	err := c.rollback()
 	if err != nil {
 		s.log.hole = s.log.hole || doubt
-		return errors.Join(err, c.close())
+		return errors.Join(err, c.drop())
 	}
 	if doubt {
 		err = s.mend(c)
