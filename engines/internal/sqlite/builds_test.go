@@ -66,6 +66,7 @@ var cases = []struct {
 	{"a failed sync is told to who only covers", aFailedSyncIsToldToWhoOnlyCovers},
 	{"who only reads copies nothing behind a failed sync", whoOnlyReadsCopiesNothingBehindAFailedSync},
 	{"a failed sync of compact is mended whatever ended it", aFailedSyncOfCompactIsMendedWhateverEndedIt},
+	{"a connection that comes late copies the log from its beginning", aConnectionThatComesLateCopiesTheLogFromItsBeginning},
 	{"the log stays when the only connection goes", theLogStaysWhenTheOnlyConnectionGoes},
 	{"who was to mend a log may go", whoWasToMendALogMayGo},
 	{"a log in doubt is mended before another journal takes its place", aLogInDoubtIsMendedBeforeAnotherJournalTakesItsPlace},

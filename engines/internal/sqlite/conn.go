@@ -18,6 +18,7 @@ type conn struct {
 
 	doubt bool // the last commit failed so that nobody knows whether it is there
 	late  bool // opened behind the first one, and has not written yet
+	fresh bool // the same, and has not copied the log yet
 
 	idle [kinds]*statement // prepared on first use
 
@@ -40,7 +41,7 @@ func (s *Store) connect() (*conn, error) {
 		return nil, err
 	}
 	s.guard(db)
-	c := &conn{db: db, layout: s.layout, late: s.log.told != nil}
+	c := &conn{db: db, layout: s.layout, late: s.log.told != nil, fresh: s.log.told != nil}
 	c.reader = reader{c: c, s: s}
 	c.txn = txn{reader: c.reader}
 	if err := errors.Join(c.set(s.options.given(session...)), c.set(fullSync)); err != nil {

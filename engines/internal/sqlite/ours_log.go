@@ -34,7 +34,7 @@ func (o *Options) checkpointAt() int { return cmp.Or(o.WALAutocheckpoint, defaul
 // one. SQLite's own checkpoint passes over a failed sync too, so that the commits after it would
 // stand behind the hole.
 func (c *conn) checkpoint() int32 {
-	if s := c.reader.s; s.log.doubt.Load() {
+	if s := c.reader.s; s.doubts(c) {
 		switch err := s.rewriteLog(c, 0); {
 		case driver.KindOf(err) == driver.Busy:
 			return Done
@@ -64,7 +64,7 @@ func (c *conn) ran(rc int32) int32 {
 // compact rewrites the database, which passes through the log, and empties that.
 func (c *conn) compact() error {
 	err := c.exec("VACUUM")
-	if s := c.reader.s; err == nil && s.log.doubt.Load() {
+	if s := c.reader.s; err == nil && s.doubts(c) {
 		err = s.mend(c)
 	}
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Store) rewriteLog(c *conn, wait time.Duration) error {
 		return err
 	}
 	if err = rewrite(s.path+"-wal", s.onSync); err == nil {
-		s.log.hole = false
+		s.log.hole, c.fresh = false, false
 		s.log.doubt.Store(false)
 		_ = s.protect(false) // as above
 	}
@@ -322,6 +322,10 @@ func (c *conn) drop() error {
 	return c.close()
 }
 
+// doubts reports whether the log is to be written once more before c copies it, and copied from its
+// beginning. A connection that was opened late was not told of a failed sync of the database.
+func (s *Store) doubts(c *conn) bool { return s.log.doubt.Load() || c.fresh }
+
 // missed reports whether a sync of the log may have failed before c was there, which has not
 // written yet. Linux tells each file that was open then once; that of c was not. SQLite: who reads
 // opens the log.
@@ -361,7 +365,7 @@ func (s *Store) inherit(c *conn, err error) error {
 // guard has a connection say when a checkpoint is due. What fails before the log is mended must not
 // end in one: the connection may be the last.
 func (s *Store) guard(db Conn) {
-	if s.log.doubt.Load() {
+	if s.log.told != nil || s.log.doubt.Load() {
 		db.KeepLog(true)
 	}
 	db.CheckpointAt(s.options.checkpointAt())
@@ -382,6 +386,9 @@ func (s *Store) connectFirst() (*conn, error) {
 // giveUp closes the first connection of a handle that does not come about. It may be the last one,
 // at whose end SQLite copies the log, of whose syncs this handle knows nothing.
 func (s *Store) giveUp(c *conn) error {
+	if c.doubt { // as Wrap's own commit
+		_ = s.mend(c)
+	}
 	c.db.KeepLog(s.unfinished() != "")
 	return errors.Join(c.close(), s.log.leave())
 }
@@ -406,7 +413,9 @@ func (s *Store) join(c *conn) error {
 		return err
 	}
 	s.log.doubt.Store(s.log.doubt.Load() || !alone)
-	return s.log.among()
+	err = s.log.among()
+	s.log.hole = s.log.hole || s.marked() // behind which this handle is told
+	return err
 }
 
 // mendAlone reports whether no other handle has the store open, and mends a log in doubt then.
@@ -435,16 +444,15 @@ func (s *Store) leaveLog(c *conn, journal string) error {
 // into the database if no process has that open any more. One that is in doubt is written once more
 // before; where that fails, or others are there, it stays for the next.
 func (s *Store) closeLog(conns []*conn) {
-	// The last one syncs the log before it is copied. It must have been told of what failed before.
+	// The last one copies the log: one that has been told of what failed before.
 	last := len(conns) - 1
-	if i := slices.IndexFunc(conns, func(c *conn) bool { return !c.late }); i >= 0 {
+	if i := slices.IndexFunc(conns, func(c *conn) bool { return !c.fresh }); i >= 0 {
 		conns[i], conns[last] = conns[last], conns[i]
-	} else if last >= 0 && s.missed(conns[last]) {
-		s.log.doubt.Store(true)
 	}
-	if (s.log.doubt.Load() || s.log.hole) && len(conns) > 0 && s.log.leave() == nil {
+	if last >= 0 && (s.doubts(conns[last]) || s.log.hole) && s.log.leave() == nil {
+		s.log.doubt.Store(true)
 		if alone, err := s.log.alone(s.path); alone && err == nil {
-			_ = s.rewriteLog(conns[0], 0) // a commit that met the failure has told of it
+			_ = s.rewriteLog(conns[last], 0) // a commit that met the failure has told of it
 		}
 	}
 	for _, c := range conns {

@@ -89,6 +89,7 @@ func (s *Store) beginLook(c *conn) error {
 func (s *Store) endLook(c *conn, err error) error {
 	if err == nil && s.wraps() {
 		err = c.exec("COMMIT")
+		c.doubt = driver.IsInDoubt(err)
 	}
 	return errors.Join(err, c.rollback())
 }

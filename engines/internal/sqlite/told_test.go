@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -135,6 +136,45 @@ func aFailedSyncOfCompactIsMendedWhateverEndedIt(t *testing.T, engine string) {
 	}
 }
 
+// A checkpoint that a reader keeps from the end of the log counts what it has copied, and does not
+// sync it. If the sync of the next one fails, connections that had the database open are told.
+func aConnectionThatComesLateCopiesTheLogFromItsBeginning(t *testing.T, engine string) {
+	disk := powertest.NewDisk(t, nil)
+	path := twoLeaves(t, disk, engine)
+	db, other := open(t, engine, path, "?wal_autocheckpoint=1"), open(t, engine, path, "")
+	synced := func(db *kv.DB, key, value string) {
+		t.Helper()
+		if err := db.Put(t.Context(), kv.Synced, []byte(key), []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkpoint := func() error { return other.Driver().(*sqlite.Store).Writer().Exec("PRAGMA wal_checkpoint") }
+	synced(other, "a", "1")
+	s := snapshot(t, db)
+	synced(other, "z", "1")
+	if err := checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Err: syscall.EIO, Match: "db"})
+	if err := checkpoint(); err == nil { // as of a process that dies of it
+		t.Fatal("the sync of the database did not fail")
+	}
+	s = snapshot(t, db)
+	synced(db, "za", "1") // by a connection of its own
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	synced(db, "zb", "1") // and all is copied
+	synced(db, "zc", "1") // with which the log begins anew
+	left := afterCut(t, disk, engine)
+	if a, z := get(t, left, "a"), get(t, left, "z"); a != "1" || z != "1" {
+		t.Errorf("a is %s and z is %s, want 1: a synced commit is lost", a, z)
+	}
+}
+
 // A handle keeps a file of the log open, by which it is told of failures: that must stay the log.
 func theLogStaysWhenTheOnlyConnectionGoes(t *testing.T, engine string) {
 	disk := powertest.NewDisk(t, nil)
@@ -150,4 +190,26 @@ func theLogStaysWhenTheOnlyConnectionGoes(t *testing.T, engine string) {
 	if got := all(t, afterCut(t, disk, engine), kv.Range{}); got != "a=2" {
 		t.Errorf("a synced commit covered another file: got %q", got)
 	}
+}
+
+// The first commit of a store may be that which makes its table in a database of a program. What
+// others have left to its sync is not lost with it.
+func TestWhatMadeATableIsMendedIfItsSyncFailed(t *testing.T) {
+	eachWrapper(t, func(t *testing.T, w wrapper) {
+		disk := powertest.NewDisk(t, nil)
+		h := w.program(t, filepath.Join(disk.Dir(), "db"))
+		run(t, h, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; UPDATE notes SET note = 'two'")
+		disk.Arm(powerfs.Fault{Op: powerfs.OnSync, Nth: 1, Err: syscall.EIO, Match: "*-wal"})
+		if _, err := w.wrap(h); err == nil || disk.Failed() != 1 {
+			t.Fatalf("got %v, %d syncs failed", err, disk.Failed())
+		}
+		left, err := sql.Open(w.pool, filepath.Join(disk.Cut(t), "db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer left.Close()
+		if got := one(t, left, "SELECT note FROM notes"); got != "two" {
+			t.Errorf("the program's note is %q: what it had left to that sync is lost", got)
+		}
+	})
 }
