@@ -62,7 +62,8 @@ var tables = []table{
 			{"SQLite in C", "sqlite.Thin/sqlite-c"}, {"SQLite in Wasm", "sqlitewasmkv.Thin"}},
 		rows: [][2]string{{"get, of many in a View", "get"}, {"get in a View of its own", "view+get"},
 			{"get alone (`DB.Append`)", "get-alone"}, {"scan of 20 pairs", "scan20"},
-			{"scan of 1,000 pairs", "scan1000"}, {"put alone", "put"}, {"Update with a put", "update"}, {"batch of 100", "batch100"}},
+			{"scan of 1,000 pairs", "scan1000"}, {"put alone", "put"}, {"Update with a put", "update"},
+			{"batch of 100", "batch100"}},
 		otherwise: map[string]string{ // where they are not apart, a put is that of an Update
 			"bboltkv.Thin put": "", "buntkv.Thin put": "", "badgerkv.Thin put": "", "sqlite.Thin/sqlite put": "",
 			"bboltkv.Thin update": "put", "buntkv.Thin update": "put", "badgerkv.Thin update": "put",

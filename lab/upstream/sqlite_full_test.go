@@ -14,7 +14,8 @@ import (
 )
 
 var sqliteFullComesBack = fault{module: "modernc.org/sqlite", defence: "engines/internal/sqlite/ours_log.go",
-	sentence: "a commit that ended with SQLITE_FULL, and was rolled back, is there after a kill, or if power fails amid the next one"}
+	sentence: "a commit that ended with SQLITE_FULL, and was rolled back, is there after a kill, or if power fails " +
+		"amid the next one"}
 
 // TestSQLiteCommitsWhatFoundNoSpace has a commit end amid its page with no space. A log that began
 // anew with it has the end of that page from its last round, so that all of the commit is there.

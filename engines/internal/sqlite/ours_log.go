@@ -363,7 +363,8 @@ func (s *Store) inherit(c *conn, err error) error {
 }
 
 // guard has a connection say when a checkpoint is due. What fails before the log is mended must not
-// end in one: the connection may be the last.
+// end in one: the connection may be the last. One that was opened late was told of no failure;
+// closeLog decides for those that are open in the end.
 func (s *Store) guard(db Conn) {
 	if s.log.told != nil || s.log.doubt.Load() {
 		db.KeepLog(true)
@@ -384,7 +385,8 @@ func (s *Store) connectFirst() (*conn, error) {
 }
 
 // giveUp closes the first connection of a handle that does not come about. It may be the last one,
-// at whose end SQLite copies the log, of whose syncs this handle knows nothing.
+// at whose end SQLite copies the log, of whose syncs this handle knows nothing but that its own
+// failed.
 func (s *Store) giveUp(c *conn) error {
 	if c.doubt { // as Wrap's own commit
 		_ = s.mend(c)
@@ -444,7 +446,7 @@ func (s *Store) leaveLog(c *conn, journal string) error {
 // into the database if no process has that open any more. One that is in doubt is written once more
 // before; where that fails, or others are there, it stays for the next.
 func (s *Store) closeLog(conns []*conn) {
-	// The last one copies the log: one that has been told of what failed before.
+	// The last one copies the log. Where there is one that was told of what failed before, that.
 	last := len(conns) - 1
 	if i := slices.IndexFunc(conns, func(c *conn) bool { return !c.fresh }); i >= 0 {
 		conns[i], conns[last] = conns[last], conns[i]
